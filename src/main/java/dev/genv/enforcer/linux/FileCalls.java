@@ -82,7 +82,7 @@ public final class FileCalls {
     }
 
     /** Closes a descriptor, once: after EINTR it is closed too, and its number may already be reused. */
-    public static void close(int descriptor) throws Errno {
+    static void close(int descriptor) throws Errno {
         CLOSE.callOnce(descriptor);
     }
 

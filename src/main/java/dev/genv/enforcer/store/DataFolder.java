@@ -2,6 +2,7 @@ package dev.genv.enforcer.store;
 
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
+import dev.genv.enforcer.linux.FileCalls.Descriptor;
 import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import dev.genv.enforcer.model.ProblemCode;
 import java.io.IOException;
@@ -39,9 +40,9 @@ final class DataFolder implements AutoCloseable {
     private static final int OTHERS = 0007;
 
     private final Path path;
-    private final int directory;
+    private final Descriptor directory;
     private final Access access;
-    private int lock = -1;
+    private @Nullable Descriptor lock;
     /** The file of the database when it was opened. */
     private FileStatus file;
     /** The write-ahead log when it was last looked at; null if there was none. */
@@ -89,11 +90,11 @@ final class DataFolder implements AutoCloseable {
         }
     }
 
-    private DataFolder(Path path, int directory, Access access, FileStatus folder) {
+    private DataFolder(Path path, Descriptor directory) throws Errno {
         this.path = path;
         this.directory = directory;
-        this.access = access;
-        file = folder;
+        access = Access.ofService();
+        file = directory.status();
     }
 
     /** Whether a folder has a database; false if there is no such folder. */
@@ -103,30 +104,24 @@ final class DataFolder implements AutoCloseable {
 
     /** Opens and locks a folder, and creates the file of the database if there is none. */
     static DataFolder open(Path path) throws StoreException {
-        int directory;
         try {
-            directory = FileCalls.openat(
-                    FileCalls.AT_FDCWD, path.toString(), FileCalls.O_RDONLY | FileCalls.O_DIRECTORY, 0);
-        } catch (Errno e) {
-            throw StoreException.unwritable(path, e);
-        }
-        DataFolder folder = null;
-        try {
-            var access = Access.ofService();
-            var status = FileCalls.status(directory);
-            access.checkFolder(path, status);
-            checkFileSystem(path);
-            folder = new DataFolder(path, directory, access, status);
-            folder.lock();
-            folder.createFile();
-            return folder;
-        } catch (IOException e) {
-            if (folder == null) {
-                closeQuietly(directory);
-            } else {
+            var flags = FileCalls.O_RDONLY | FileCalls.O_DIRECTORY;
+            var directory = FileCalls.openat(FileCalls.AT_FDCWD, path.toString(), flags, 0);
+            var folder = new DataFolder(path, new Descriptor(directory));
+            try {
+                folder.access.checkFolder(path, folder.file);
+                checkFileSystem(path);
+                folder.lock();
+                folder.createFile();
+                return folder;
+            } catch (IOException e) {
                 folder.close();
+                throw e;
             }
-            throw e instanceof StoreException known ? known : StoreException.unwritable(path, e);
+        } catch (StoreException e) {
+            throw e;
+        } catch (IOException e) {
+            throw StoreException.unwritable(path, e);
         }
     }
 
@@ -138,9 +133,10 @@ final class DataFolder implements AutoCloseable {
     }
 
     private void lock() throws IOException {
-        lock = create(LOCK);
-        access.checkFile(path.resolve(LOCK), FileCalls.status(lock));
-        if (!FileCalls.tryFlock(lock)) {
+        var opened = create(LOCK);
+        lock = opened;
+        access.checkFile(path.resolve(LOCK), opened.status());
+        if (!FileCalls.tryFlock(opened.number())) {
             throw new StoreException(ProblemCode.DATA_LOCKED, "another service uses " + path);
         }
     }
@@ -148,19 +144,21 @@ final class DataFolder implements AutoCloseable {
     /** SQLite takes over the mode and the owner for its other files. */
     void createFile() throws IOException {
         for (var suffix : SUFFIXES) {
-            if (exists(DATABASE + suffix)) {
-                access.checkFile(path.resolve(DATABASE + suffix), FileCalls.status(directory, DATABASE + suffix));
+            var status = find(DATABASE + suffix);
+            if (status != null) {
+                access.checkFile(path.resolve(DATABASE + suffix), status);
             }
         }
-        if (!exists(DATABASE)) {
-            FileCalls.close(create(DATABASE)); // SQLite has not opened it, so no lock ends with this
+        if (find(DATABASE) == null) {
+            create(DATABASE).close(); // SQLite has not opened it, so no lock ends with this
         }
-        file = FileCalls.status(directory, DATABASE);
+        file = FileCalls.status(directory.number(), DATABASE);
     }
 
-    private int create(String name) throws IOException {
+    private Descriptor create(String name) throws IOException {
         try {
-            return FileCalls.openat(directory, name, FileCalls.O_RDONLY | FileCalls.O_CREAT, OWNER_ONLY);
+            var flags = FileCalls.O_RDONLY | FileCalls.O_CREAT;
+            return new Descriptor(FileCalls.openat(directory.number(), name, flags, OWNER_ONLY));
         } catch (Errno e) {
             throw e.is(Errno.ELOOP)
                     ? StoreException.foreign(path.resolve(name) + " is a symbolic link")
@@ -168,16 +166,13 @@ final class DataFolder implements AutoCloseable {
         }
     }
 
-    private boolean exists(String name) throws Errno {
-        try {
-            FileCalls.status(directory, name);
-            return true;
-        } catch (Errno e) {
-            if (e.is(Errno.ENOENT)) {
-                return false;
-            }
-            throw e;
-        }
+    private @Nullable FileStatus find(String name) throws Errno {
+        return FileCalls.find(directory.number(), name);
+    }
+
+    private boolean has(String name, FileStatus wanted) throws Errno {
+        var found = find(name);
+        return found != null && found.isSameFile(wanted);
     }
 
     Path database() {
@@ -187,15 +182,13 @@ final class DataFolder implements AutoCloseable {
     /** Whether the next run will find what is written here. */
     boolean isInPlace() {
         try {
-            var isInPlace =
-                    FileCalls.status(directory).isSameFile(FileCalls.status(FileCalls.AT_FDCWD, path.toString()))
-                            && FileCalls.status(lock).isSameFile(FileCalls.status(directory, LOCK))
-                            && file.isSameFile(FileCalls.status(directory, DATABASE));
             var before = log;
-            if (isInPlace) {
-                log = exists(LOG) ? FileCalls.status(directory, LOG) : null;
-            }
-            return isInPlace && (before == null || (log != null && log.isSameFile(before)));
+            var isInPlace = directory.status().isSameFile(FileCalls.status(FileCalls.AT_FDCWD, path.toString()))
+                    && lock != null
+                    && has(LOCK, lock.status())
+                    && has(DATABASE, file);
+            log = isInPlace ? find(LOG) : before;
+            return isInPlace && (before == null || has(LOG, before));
         } catch (IOException e) {
             return false; // such as a file that is missing
         }
@@ -204,7 +197,7 @@ final class DataFolder implements AutoCloseable {
     /** The size of what is not yet in the database, in bytes. */
     long logBytes() {
         try {
-            return FileCalls.status(directory, LOG).size();
+            return FileCalls.status(directory.number(), LOG).size();
         } catch (Errno e) {
             return 0; // there is none
         }
@@ -214,45 +207,36 @@ final class DataFolder implements AutoCloseable {
      * Removes what a closed database left, if the folder has another database now: SQLite would apply the log of the one to the other.
      */
     void removeLog() throws IOException {
-        if (log != null && exists(LOG) && log.isSameFile(FileCalls.status(directory, LOG))) {
-            FileCalls.unlinkat(directory, LOG);
+        if (log != null && has(LOG, log)) {
+            FileCalls.unlinkat(directory.number(), LOG);
         }
     }
 
     /** Renames the files of a damaged database, in place of those of an earlier one. */
     void setAside() throws IOException {
         for (var suffix : SUFFIXES) {
-            if (exists(DATABASE + suffix)) {
-                FileCalls.renameat(directory, DATABASE + suffix, DAMAGED + DATABASE + suffix);
-            } else if (exists(DAMAGED + DATABASE + suffix)) {
-                FileCalls.unlinkat(directory, DAMAGED + DATABASE + suffix);
+            if (find(DATABASE + suffix) != null) {
+                FileCalls.renameat(directory.number(), DATABASE + suffix, DAMAGED + DATABASE + suffix);
+            } else if (find(DAMAGED + DATABASE + suffix) != null) {
+                FileCalls.unlinkat(directory.number(), DAMAGED + DATABASE + suffix);
             }
         }
     }
 
     /** Whether the folder has a damaged database that nobody has removed. */
     boolean hasDamaged() throws Errno {
-        return exists(DAMAGED + DATABASE);
+        return find(DAMAGED + DATABASE) != null;
     }
 
     Path damaged() {
         return path.resolve(DAMAGED + DATABASE);
     }
 
-    /** Releases the lock. */
     @Override
     public void close() {
-        if (lock >= 0) {
-            closeQuietly(lock);
+        if (lock != null) {
+            lock.close();
         }
-        closeQuietly(directory);
-    }
-
-    private static void closeQuietly(int descriptor) {
-        try {
-            FileCalls.close(descriptor);
-        } catch (Errno e) {
-            assert e != null; // there is nothing more to do
-        }
+        directory.close();
     }
 }

@@ -7,7 +7,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,13 +14,13 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.ArrayBlockingQueue;
-import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Consumer;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 import org.sqlite.SQLiteConfig;
@@ -46,6 +45,7 @@ public final class Database implements AutoCloseable {
 
     private static final int MAX_WAITING = 100;
     private static final int PAGE_BYTES = 4096;
+    private static final long LARGEST_PAGE_COUNT = 0xfffffffeL;
     private static final int CACHE_KIB = 512;
     private static final int BUSY_MILLIS = 1000;
     /** The size of the write-ahead log above which it is copied to the database, when nothing waits. */
@@ -58,17 +58,20 @@ public final class Database implements AutoCloseable {
     private final Config config;
     private final Duration limit;
     private final Duration startLimit;
-    private final BlockingQueue<Task<?>> tasks = new ArrayBlockingQueue<>(MAX_WAITING);
+    private final ThreadPoolExecutor thread = new ThreadPoolExecutor(
+            1,
+            1,
+            0,
+            TimeUnit.SECONDS,
+            new ArrayBlockingQueue<>(MAX_WAITING),
+            Thread.ofPlatform().name("database").daemon().factory());
     /** Identifies the database; it is known after the start. */
     private final AtomicReference<@Nullable UUID> id = new AtomicReference<>();
 
     private final long begin = System.nanoTime();
-    private final Thread thread;
     private final List<Problem> notices = new ArrayList<>();
     private volatile @Nullable Problem problem;
     private volatile boolean hangs;
-    private volatile boolean isIdle;
-    private volatile boolean isClosed;
     /** Whether there may be a database of earlier runs. */
     private volatile boolean isThere = true;
     /** Whether something that earlier runs wrote is lost. */
@@ -76,6 +79,7 @@ public final class Database implements AutoCloseable {
     /** Only the thread of the database uses it. */
     private @Nullable Opened opened;
 
+    private boolean isReleased;
     private int generation;
     /** Whether a database was damaged, deleted or replaced, so that the next new one lacks the past. */
     private boolean hasReplaced;
@@ -93,9 +97,6 @@ public final class Database implements AutoCloseable {
     public interface Work<T> {
         T run(Connection connection) throws SQLException;
     }
-
-    /** A task; it is called with the result when the transaction has ended. */
-    private record Task<T>(Work<T> work, Consumer<T> committed, CompletableFuture<T> result) {}
 
     private record Opened(
             Connection connection,
@@ -117,12 +118,10 @@ public final class Database implements AutoCloseable {
         this(config, LIMIT, START_LIMIT);
     }
 
-    /** Begins to open the database; its first task waits for that. */
     Database(Config config, Duration limit, Duration startLimit) {
         this.config = config;
         this.limit = limit;
         this.startLimit = startLimit;
-        thread = Thread.ofPlatform().name("database").daemon().start(this::run);
     }
 
     /**
@@ -132,7 +131,7 @@ public final class Database implements AutoCloseable {
      */
     public <T> Optional<T> start(Work<T> work) {
         try {
-            return Optional.of(call(work, _ -> {}, startLimit, true));
+            return Optional.of(call(work, startLimit, true));
         } catch (StoreException e) {
             hasLost = isThere;
             problem = e.problem();
@@ -144,40 +143,42 @@ public final class Database implements AutoCloseable {
 
     /** Runs a task that reads, and waits for its result. */
     public <T> T call(Work<T> work) throws StoreException {
-        return call(work, _ -> {}, limit, false);
+        return call(work, limit, false);
     }
 
     /** Runs a task that writes, and waits until it is on the disk. Later tasks do not wait while the disk has not answered it. */
     <T> T write(Work<T> work) throws StoreException {
-        return write(work, _ -> {});
+        return call(work, limit, true);
     }
 
-    /** The same with something that is called on the thread of the database when the task is on the disk, also after the limit. */
-    <T> T write(Work<T> work, Consumer<T> committed) throws StoreException {
-        return call(work, committed, limit, true);
-    }
-
-    private <T> T call(Work<T> work, Consumer<T> committed, Duration most, boolean isWriter) throws StoreException {
-        if (isClosed) {
-            throw StoreException.unwritable("the service is being stopped");
+    private <T> T call(Work<T> work, Duration most, boolean isWriter) throws StoreException {
+        var task = new FutureTask<>(() -> run(work));
+        if (isHanging() || !offer(task)) {
+            throw thread.isShutdown() ? StoreException.unwritable("the service is being stopped") : hanging();
         }
-        var task = new Task<>(work, committed, new CompletableFuture<T>());
-        if ((hangs && !isIdle) || !tasks.offer(task)) {
-            throw hanging();
-        }
-        return await(task.result, most, isWriter);
+        return await(task, most, isWriter);
     }
 
     /** Runs a task soon, without waiting. Returns whether there is room for it; there is none while the disk hangs. */
     public boolean submit(Work<?> work) {
-        return !isClosed && !(hangs && !isIdle) && tasks.offer(task(work));
+        return !isHanging() && offer(new FutureTask<>(() -> run(work)));
     }
 
-    private static <T> Task<T> task(Work<T> work) {
-        return new Task<>(work, _ -> {}, new CompletableFuture<>());
+    private boolean offer(Runnable task) {
+        try {
+            thread.execute(task);
+            return true;
+        } catch (RejectedExecutionException e) {
+            return false;
+        }
     }
 
-    private <T> T await(CompletableFuture<T> result, Duration most, boolean isWriter) throws StoreException {
+    /** Whether a task that wrote was not done in time, and the thread still has something to do. */
+    private boolean isHanging() {
+        return hangs && (thread.getActiveCount() > 0 || !thread.getQueue().isEmpty());
+    }
+
+    private <T> T await(FutureTask<T> result, Duration most, boolean isWriter) throws StoreException {
         var deadline = System.nanoTime() + most.toNanos();
         var interrupted = false;
         try {
@@ -248,7 +249,7 @@ public final class Database implements AutoCloseable {
         var present = problem;
         if (present != null) {
             all.add(present);
-        } else if (hangs && !isIdle) {
+        } else if (isHanging()) {
             all.add(hanging().problem());
         }
         return all;
@@ -264,56 +265,47 @@ public final class Database implements AutoCloseable {
     /** Does what waits, as far as the disk allows it in time, and releases the folder for other services. */
     @Override
     public void close() {
-        isClosed = true;
-        tasks.offer(task(_ -> true)); // wakes the thread
+        var isHanging = isHanging();
+        offer(this::release);
+        thread.shutdown();
         try {
-            if (!hangs || isIdle) {
-                thread.join(limit);
+            if (!isHanging) {
+                thread.awaitTermination(limit.toNanos(), TimeUnit.NANOSECONDS);
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
     }
 
-    private void run() {
-        try {
-            while (!isClosed || !tasks.isEmpty()) {
-                isIdle = tasks.isEmpty();
-                var task = tasks.take();
-                isIdle = false;
-                run(task);
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+    private void release() {
+        isReleased = true;
+        truncateLog();
         if (opened != null) {
-            checkpoint(opened, "TRUNCATE");
             close(opened);
         }
     }
 
-    private <T> void run(Task<T> task) throws InterruptedException {
+    private <T> T run(Work<T> work) throws IOException, InterruptedException {
         try {
             var open = open();
             T value;
             try {
-                value = task.work.run(open.connection);
+                value = work.run(open.connection);
                 open.connection.commit();
             } catch (SQLException | RuntimeException | Error e) { // errors too, for example a lack of memory
                 throw failure(open, e);
             }
             problem = open.folder == null ? null : damage(open.folder);
-            task.committed.accept(value);
-            task.result.complete(value);
-            if (open.folder != null && tasks.isEmpty() && open.folder.logBytes() > LARGEST_LOG) {
-                checkpoint(open, "TRUNCATE");
+            if (open.folder != null && thread.getQueue().isEmpty() && open.folder.logBytes() > LARGEST_LOG) {
+                offer(this::truncateLog);
             }
+            return value;
         } catch (StoreException e) {
             problem = e.problem();
-            task.result.completeExceptionally(e);
+            throw e;
         } catch (IOException | RuntimeException | Error e) {
             LOG.error("The database failed", e);
-            task.result.completeExceptionally(e);
+            throw e;
         }
     }
 
@@ -327,11 +319,14 @@ public final class Database implements AutoCloseable {
     }
 
     private Opened open() throws StoreException, InterruptedException {
+        if (isReleased) {
+            throw StoreException.unwritable("the service is being stopped");
+        }
         var open = opened;
         if (open != null && open.folder != null && !open.folder.isInPlace()) {
             report(StoreException.unwritable(name()
-                            + ": the folder or the database in it was deleted or replaced while the service ran; what it had may"
-                            + " be lost, and the service writes its state again")
+                            + ": the folder or the database in it was deleted or replaced while the service ran; what"
+                            + " it had may be lost, and the service writes its state again")
                     .problem());
             giveUp(open, open.folder);
             open = null;
@@ -420,73 +415,62 @@ public final class Database implements AutoCloseable {
     }
 
     private void prepare(Connection connection) throws SQLException, IOException {
-        try (var statement = connection.createStatement()) {
-            statement.executeUpdate("PRAGMA page_size = " + PAGE_BYTES);
-            statement.executeUpdate("PRAGMA auto_vacuum = INCREMENTAL");
-            statement.executeUpdate("PRAGMA synchronous = FULL");
-            statement.executeUpdate("PRAGMA cache_size = -" + CACHE_KIB);
-            statement.executeUpdate("PRAGMA temp_store = MEMORY");
-            statement.executeUpdate("PRAGMA trusted_schema = OFF");
-            query(statement, "PRAGMA wal_autocheckpoint = 0");
-            if (isKept()) { // in memory, active violations may take more, as they do elsewhere in the service
-                query(statement, "PRAGMA max_page_count = " + config.maxBytes() / PAGE_BYTES);
-            }
-            query(statement, "PRAGMA journal_mode = WAL");
-            var check = generation == 0 ? query(statement, "PRAGMA quick_check(1)") : "ok";
-            if (!"ok".equals(check)) {
-                throw new SQLiteException(String.valueOf(check), SQLiteErrorCode.SQLITE_CORRUPT);
-            }
-            var version = number(statement, "PRAGMA user_version");
-            if (version == 0 && number(statement, "PRAGMA page_count") > EMPTY_PAGES) {
-                throw new SQLiteException("it has no schema", SQLiteErrorCode.SQLITE_NOTADB);
-            }
-            migrate(connection, version);
+        var sql = new Sql(connection);
+        // In memory, active violations may take more, as they do elsewhere in the service.
+        var pages = isKept() ? config.maxBytes() / PAGE_BYTES : LARGEST_PAGE_COUNT;
+        for (var pragma : List.of(
+                "page_size = " + PAGE_BYTES,
+                "auto_vacuum = INCREMENTAL",
+                "synchronous = FULL",
+                "cache_size = -" + CACHE_KIB,
+                "temp_store = MEMORY",
+                "trusted_schema = OFF",
+                "wal_autocheckpoint = 0",
+                "max_page_count = " + pages,
+                "journal_mode = WAL")) {
+            sql.execute("PRAGMA " + pragma);
         }
-    }
-
-    private static int number(Statement statement, String sql) throws SQLException {
-        return Integer.parseInt(String.valueOf(query(statement, sql)));
-    }
-
-    /** Returns the first column of the first row, as text. */
-    private static @Nullable String query(Statement statement, String sql) throws SQLException {
-        try (var rows = statement.executeQuery(sql)) {
-            return rows.next() ? rows.getString(1) : null;
+        var check = generation == 0 ? sql.text("PRAGMA quick_check(1)") : "ok";
+        if (!"ok".equals(check)) {
+            throw new SQLiteException(check, SQLiteErrorCode.SQLITE_CORRUPT);
         }
+        var version = sql.number("PRAGMA user_version");
+        if (version == 0 && sql.number("PRAGMA page_count") > EMPTY_PAGES) {
+            throw new SQLiteException("it has no schema", SQLiteErrorCode.SQLITE_NOTADB);
+        }
+        migrate(connection, version);
     }
 
     /** Brings the tables to the present version, one script after the other, and gives a new database its id. */
-    private void migrate(Connection connection, int version) throws SQLException, IOException {
+    private void migrate(Connection connection, long version) throws SQLException, IOException {
         if (version > VERSION) {
             throw StoreException.unwritable(
                     "%s: a newer version of the service wrote the database, with schema %d".formatted(name(), version));
         }
         connection.setAutoCommit(false);
-        try (var statement = connection.createStatement()) {
-            for (var next = version + 1; next <= VERSION; next++) {
-                for (var sql : script(next)) {
-                    statement.executeUpdate(sql);
-                }
-                statement.executeUpdate("PRAGMA user_version = " + next);
+        var sql = new Sql(connection);
+        for (var next = version + 1; next <= VERSION; next++) {
+            for (var statement : script(next)) {
+                sql.execute(statement);
             }
-            if (version == 0) {
-                id.set(UUID.randomUUID());
-                statement.executeUpdate("INSERT INTO meta VALUES ('id', '%s')".formatted(id()));
-                if (hasReplaced) {
-                    statement.executeUpdate(
-                            "INSERT INTO meta VALUES ('damaged', '%d')".formatted(System.currentTimeMillis()));
-                }
+            sql.execute("PRAGMA user_version = " + next);
+        }
+        if (version == 0) {
+            id.set(UUID.randomUUID());
+            sql.update("INSERT INTO meta VALUES ('id', ?)", id().toString());
+            if (hasReplaced) {
+                sql.update("INSERT INTO meta VALUES ('damaged', ?)", Long.toString(System.currentTimeMillis()));
             }
-            var its = UUID.fromString(String.valueOf(query(statement, "SELECT value FROM meta WHERE key = 'id'")));
-            connection.commit();
-            if (!id.compareAndSet(null, its) && !its.equals(id.get())) {
-                throw StoreException.unwritable(name()
-                        + ": the folder has the database of another run now, which the service uses after a restart");
-            }
+        }
+        var its = UUID.fromString(sql.text("SELECT value FROM meta WHERE key = 'id'"));
+        connection.commit();
+        if (!id.compareAndSet(null, its) && !its.equals(id.get())) {
+            throw StoreException.unwritable(name()
+                    + ": the folder has the database of another run now, which the service uses after a restart");
         }
     }
 
-    private static String[] script(int version) throws IOException {
+    private static String[] script(long version) throws IOException {
         try (var in = Database.class.getResourceAsStream("schema-%d.sql".formatted(version))) {
             if (in == null) {
                 throw new IOException("the schema is missing");
@@ -568,19 +552,19 @@ public final class Database implements AutoCloseable {
         return code(why) == SQLiteErrorCode.SQLITE_CORRUPT.code || code(why) == SQLiteErrorCode.SQLITE_NOTADB.code;
     }
 
-    /** Returns the primary result code. */
     private static int code(SQLException why) {
         return why instanceof SQLiteException sqlite ? sqlite.getResultCode().code & 0xff : 0;
     }
 
     /** Copies the write-ahead log to the database. A reader, such as sqlite3, may prevent that; then a later task tries again. */
-    private static void checkpoint(Opened open, String mode) {
-        if (open.folder == null) {
+    private void truncateLog() {
+        var open = opened;
+        if (open == null || open.folder == null) {
             return;
         }
-        try (var statement = open.connection.createStatement()) {
+        try {
             open.connection.setAutoCommit(true);
-            query(statement, "PRAGMA wal_checkpoint(%s)".formatted(mode));
+            new Sql(open.connection).execute("PRAGMA wal_checkpoint(TRUNCATE)");
         } catch (SQLException e) {
             LOG.debug("The write-ahead log was not copied", e);
         } finally {

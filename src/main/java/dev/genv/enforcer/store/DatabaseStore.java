@@ -58,10 +58,9 @@ public final class DatabaseStore implements Store {
     private final Retention retention;
     /** Since when the history of hosts is left out. */
     private final Map<String, Instant> leftOut = new ConcurrentHashMap<>();
-    /** What the database has; null if that is not known, so that the next cycle writes everything. Only tasks use it. */
-    private @Nullable Content written;
+    /** What the database has; null if that is not known, so that the next cycle writes everything. */
+    private volatile @Nullable Content written;
 
-    /** An entry of the history. */
     private record Entry(String host, String kind, Record key) {}
 
     /** The content of the database at the generation of its file. */
@@ -140,7 +139,7 @@ public final class DatabaseStore implements Store {
     }
 
     private void write(CycleCommit cycle) throws StoreException {
-        database.write(connection -> write(connection, cycle), content -> written = content);
+        written = database.write(connection -> write(connection, cycle));
     }
 
     private Content write(Connection connection, CycleCommit cycle) throws SQLException {

@@ -1,27 +1,45 @@
 package dev.genv.enforcer.store;
 
+import com.fasterxml.jackson.annotation.JacksonInject;
 import com.fasterxml.jackson.annotation.JsonAutoDetect.Visibility;
+import com.fasterxml.jackson.annotation.JsonCreator;
+import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
+import com.fasterxml.jackson.annotation.JsonTypeInfo;
+import com.fasterxml.jackson.annotation.JsonValue;
 import com.fasterxml.jackson.annotation.PropertyAccessor;
 import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.databind.AnnotationIntrospector;
+import com.fasterxml.jackson.databind.DeserializationContext;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.InjectableValues;
-import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies;
 import com.fasterxml.jackson.databind.SerializationFeature;
+import com.fasterxml.jackson.databind.deser.std.StdDeserializer;
+import com.fasterxml.jackson.databind.introspect.AnnotatedMember;
+import com.fasterxml.jackson.databind.introspect.NopAnnotationIntrospector;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.jsontype.NamedType;
+import com.fasterxml.jackson.databind.module.SimpleModule;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import com.fasterxml.jackson.datatype.jsr310.JavaTimeModule;
+import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
 import dev.genv.enforcer.genv.NullableComponents;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.HostDetails;
-import dev.genv.enforcer.store.RecordModule.NoDetails;
+import dev.genv.enforcer.model.SubordinateUids;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.RuleDefinition;
+import dev.genv.enforcer.policy.Rules;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jboss.logging.Logger;
@@ -44,17 +62,12 @@ public final class RecordJson {
         }
     }
 
-    /** Returns a value as JSON. */
     public static String text(Object value) {
         return new String(write(value), StandardCharsets.UTF_8);
     }
 
     public static void write(OutputStream out, Object fields) throws IOException {
         MAPPER.writeValue(out, fields);
-    }
-
-    public static JsonNode tree(@Nullable Object value) {
-        return MAPPER.valueToTree(value);
     }
 
     /** Returns a record; empty if this version cannot read it. */
@@ -65,11 +78,6 @@ public final class RecordJson {
     /** Returns a record; empty if this version cannot read it. */
     public static <T> Optional<T> read(byte[] json, Class<T> type) {
         return read(type, () -> MAPPER.readValue(json, type));
-    }
-
-    /** Returns a record; empty if this version cannot read it. */
-    public static <T> Optional<T> read(JsonNode json, Class<T> type) {
-        return read(type, () -> MAPPER.treeToValue(json, type));
     }
 
     private static <T> Optional<T> read(Class<T> type, Callable<T> reader) {
@@ -102,9 +110,82 @@ public final class RecordJson {
                 .annotationIntrospector(AnnotationIntrospector.pair(new NullableComponents(), new NoDetails()))
                 .addModule(new Jdk8Module())
                 .addModule(new JavaTimeModule())
-                .addModule(new RecordModule())
+                .addModule(module())
                 .build();
         mapper.setInjectableValues(new InjectableValues.Std().addValue(HostDetails.class, HostDetails.NONE));
         return mapper.setDefaultSetterInfo(NullableComponents.REFUSE_NULL);
+    }
+
+    /** How records of several forms are written, and that a rule is written by its name. */
+    private static SimpleModule module() {
+        var module = new SimpleModule("store");
+        for (var type : List.of(Membership.class, Action.class, ActionNote.Target.class)) {
+            module.setMixInAnnotation(type, Form.class);
+        }
+        module.registerSubtypes(
+                new NamedType(Membership.InEnvironment.class, "in_environment"),
+                new NamedType(Membership.Outside.class, "outside"),
+                new NamedType(Membership.Unknown.class, "unknown"),
+                new NamedType(Action.Terminate.class, "terminate"),
+                new NamedType(Action.Detach.class, "detach"),
+                new NamedType(ActionNote.TargetProcess.class, "process"),
+                new NamedType(ActionNote.TargetAttachment.class, "attachment"));
+        module.setMixInAnnotation(RuleDefinition.class, RuleForm.class);
+        module.setMixInAnnotation(Snapshot.class, WithoutDetails.class);
+        module.setMixInAnnotation(SubordinateUids.class, RangesForm.class);
+        module.addDeserializer(RuleDefinition.class, new RuleReader());
+        return module;
+    }
+
+    @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "form")
+    private interface Form {}
+
+    /** The database does not store what was observed of the host itself. */
+    @JsonIgnoreProperties("details")
+    private interface WithoutDetails {}
+
+    /** Has a snapshot of the database no details. */
+    static final class NoDetails extends NopAnnotationIntrospector {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        public JacksonInject.@Nullable Value findInjectableValue(AnnotatedMember member) {
+            return member.getRawType().equals(HostDetails.class)
+                    ? JacksonInject.Value.forId(HostDetails.class.getName())
+                    : null;
+        }
+    }
+
+    private abstract static class RangesForm {
+        @JsonCreator(mode = JsonCreator.Mode.DELEGATING)
+        RangesForm(List<SubordinateUids.Range> ranges) {
+            assert ranges != null; // only the annotations count
+        }
+
+        @JsonValue
+        abstract List<SubordinateUids.Range> ranges();
+    }
+
+    private interface RuleForm {
+        @JsonValue
+        String name();
+    }
+
+    /** Fails for a rule that this version does not have. */
+    private static final class RuleReader extends StdDeserializer<RuleDefinition> {
+        private static final long serialVersionUID = 1L;
+
+        RuleReader() {
+            super(RuleDefinition.class);
+        }
+
+        @Override
+        public RuleDefinition deserialize(JsonParser parser, DeserializationContext context) throws IOException {
+            var name = parser.getText();
+            var rule = Rules.find(name);
+            return rule.isPresent()
+                    ? rule.get()
+                    : (RuleDefinition) context.handleWeirdStringValue(RuleDefinition.class, name, "no such rule");
+        }
     }
 }

@@ -18,7 +18,6 @@ public record Sql(Connection connection) {
         T read(ResultSet row) throws SQLException;
     }
 
-    /** Reads a row. */
     @FunctionalInterface
     public interface RowConsumer {
         void accept(ResultSet row) throws SQLException;
@@ -60,7 +59,6 @@ public record Sql(Connection connection) {
         }
     }
 
-    /** Reads all rows. */
     public void forEach(String sql, RowConsumer consumer, @Nullable Object... values) throws SQLException {
         query(
                 sql,
@@ -73,12 +71,15 @@ public record Sql(Connection connection) {
 
     /** Returns the first column of the first row; empty if there is none, or if it is NULL. */
     public Optional<Long> find(String sql, @Nullable Object... values) throws SQLException {
-        try (var statement = prepare(sql, values);
-                var rows = statement.executeQuery()) {
-            return rows.next()
-                    ? Optional.ofNullable((Number) rows.getObject(1)).map(Number::longValue)
-                    : Optional.empty();
-        }
+        return query(sql, row -> Optional.ofNullable((Number) row.getObject(1)), values).stream()
+                .findFirst()
+                .flatMap(number -> number.map(Number::longValue));
+    }
+
+    /** Returns the first column of the first row as text; empty if there is none, or if it is NULL. */
+    String text(String sql) throws SQLException {
+        var rows = query(sql, row -> String.valueOf(row.getString(1)));
+        return rows.isEmpty() ? "" : rows.getFirst();
     }
 
     /** Returns the first column of the first row; 0 if there is none, or if it is NULL. */

@@ -46,7 +46,6 @@ public final class StoreException extends IOException {
         return full;
     }
 
-    /** Returns what is reported. */
     public Problem problem() {
         return new Problem(code, String.valueOf(getMessage()));
     }

@@ -11,6 +11,7 @@ import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.Violation;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -19,23 +20,37 @@ import java.util.Locale;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /** The rows of actions, violations and events. */
 final class StoredRows {
     private StoredRows() {}
 
-    /** Rows of attempted actions. */
+    private interface Row<T> {
+        Optional<T> read(ResultSet row) throws SQLException;
+    }
+
+    /** Returns the rows of a query for the latest ones, oldest first, as many as fit; those that this version cannot read are left out. */
+    private static <T> List<T> latestRows(Sql sql, String query, int most, long maxBytes, Row<T> reader)
+            throws SQLException {
+        var left = new AtomicLong(maxBytes);
+        return sql
+                .query(query, row -> left.addAndGet(-row.getLong(1)) < 0 ? null : reader.read(row), most)
+                .reversed()
+                .stream()
+                .flatMap(Optional::stream)
+                .toList();
+    }
+
     record ActionRows(Sql sql) {
         /** The outcome of an intent. */
         static final String PERHAPS = "perhaps";
 
-        /** Inserts an action that is about to be executed. */
         void insert(ActionRecord intent) throws SQLException {
             write(intent, PERHAPS, null, RecordJson.text(intent.planned()));
         }
 
-        /** Writes the result of an action. */
         void record(ActionRecord done) throws SQLException {
             write(done, done.result().outcome().label(), done.result().detail(), null);
         }
@@ -95,17 +110,16 @@ final class StoredRows {
         }
     }
 
-    /** Rows of violations. */
     record ViolationRows(Sql sql) {
         /** In the column {@code cycle}: the last cycle did not find the violation. */
         private static final int NOT_FOUND = -1;
 
         private static final String WRITE = """
-                INSERT INTO violation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT DO UPDATE SET mode = excluded.mode, user = excluded.user, environment = excluded.environment,
-                    message = excluded.message, last_seen = excluded.last_seen, cycle = excluded.cycle, entry = excluded.entry,
-                    bytes = excluded.bytes, resolved = COALESCE(resolved, excluded.resolved)
-                """;
+            INSERT INTO violation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT DO UPDATE SET mode = excluded.mode, user = excluded.user, environment = excluded.environment,
+                message = excluded.message, last_seen = excluded.last_seen, cycle = excluded.cycle, entry = excluded.entry,
+                bytes = excluded.bytes, resolved = COALESCE(resolved, excluded.resolved)
+            """;
 
         /** Writes an active violation. While cycles find it, its number of cycles and its last time follow from the last cycle. */
         void writeActive(StoredViolation violation, SavedCycle last) throws SQLException {
@@ -169,20 +183,13 @@ final class StoredRows {
 
         /** Returns the latest resolved violations, oldest first, as many as fit. */
         List<ViolationRecord> latestResolved(int most, long maxBytes) throws SQLException {
-            var resolved = new ArrayList<ViolationRecord>();
-            var left = new long[] {maxBytes};
-            sql.query(
-                    "SELECT entry, bytes FROM violation WHERE resolved IS NOT NULL ORDER BY resolved DESC, number DESC LIMIT ?",
-                    row -> {
-                        left[0] -= row.getLong(2);
-                        if (left[0] >= 0) {
-                            RecordJson.read(row.getString(1), ViolationRecord.class)
-                                    .ifPresent(resolved::add);
-                        }
-                        return left[0] >= 0 ? row : null;
-                    },
-                    most);
-            return resolved.reversed();
+            return latestRows(
+                    sql,
+                    "SELECT bytes, entry FROM violation WHERE resolved IS NOT NULL ORDER BY resolved DESC, number DESC"
+                            + " LIMIT ?",
+                    most,
+                    maxBytes,
+                    row -> RecordJson.read(row.getString(2), ViolationRecord.class));
         }
 
         /**
@@ -204,7 +211,6 @@ final class StoredRows {
         }
     }
 
-    /** Rows of events. */
     static final class EventRows {
         private EventRows() {}
 
@@ -238,23 +244,19 @@ final class StoredRows {
 
         /** Returns the latest events, oldest first, as many as fit; those that this version cannot read are left out. */
         static List<Event> latest(Sql sql, int most, long maxBytes) throws SQLException {
-            var events = new ArrayList<Event>();
-            var left = new long[] {maxBytes};
-            sql.query(
-                    "SELECT sequence, at, type, content, bytes FROM event ORDER BY sequence DESC LIMIT ?",
+            return latestRows(
+                    sql,
+                    "SELECT bytes, sequence, at, type, content FROM event ORDER BY sequence DESC LIMIT ?",
+                    most,
+                    maxBytes,
                     row -> {
-                        left[0] -= row.getLong(5);
-                        var type = EventContent.TYPES.get(row.getString(3));
-                        if (left[0] >= 0 && type != null) {
-                            var at = Instant.ofEpochMilli(row.getLong(2));
-                            var sequence = row.getLong(1);
-                            RecordJson.read(row.getString(4), type)
-                                    .ifPresent(content -> events.add(new Event(sequence, at, content)));
-                        }
-                        return left[0] >= 0 ? row : null;
-                    },
-                    most);
-            return events.reversed();
+                        var sequence = row.getLong(2);
+                        var at = Instant.ofEpochMilli(row.getLong(3));
+                        var json = row.getString(5);
+                        return Optional.ofNullable(EventContent.TYPES.get(row.getString(4)))
+                                .flatMap(type -> RecordJson.read(json, type))
+                                .map(content -> new Event(sequence, at, content));
+                    });
         }
     }
 }
