@@ -14,7 +14,6 @@ import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import io.quarkus.test.junit.QuarkusTest;
-import io.smallrye.config.ConfigValidationException;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
@@ -168,18 +167,6 @@ class ArchitectureTest {
                 .should()
                 .dependOnClassesThat(
                         resideInAPackage(in("enforcement")).and(not(resideInAPackage(in("enforcement.host")))))
-                .check(CLASSES);
-    }
-
-    /** A text of the settings library has the value of a setting, which may be a secret. */
-    @Test
-    void settingsUseNoTextOfTheirLibrary() {
-        noClasses()
-                .that()
-                .resideInAPackage(ROOT + ".config.settings")
-                .should()
-                .dependOnClassesThat()
-                .belongToAnyOf(ConfigValidationException.Problem.class)
                 .check(CLASSES);
     }
 

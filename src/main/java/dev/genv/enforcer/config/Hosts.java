@@ -125,7 +125,7 @@ public class Hosts implements CycleListener {
     }
 
     private Supplier<List<Host>> openFleet() {
-        var hosts = List.copyOf(remote.hosts().orElse(List.of()));
+        var hosts = remote.hosts().orElse(List.of());
         var file = remote.hostfile().map(HostFile::new).orElse(null);
         var machines = new RemoteFleet(hosts, file, new SshAccess(settings.ssh())::connection, machines());
         opened = machines::close;
@@ -150,7 +150,7 @@ public class Hosts implements CycleListener {
                 limitToShare(settings.gpu().gpuTimeout(), GPU_PERCENT),
                 remote.timeout(),
                 remote.sudo(),
-                ProtectedExecutable.with(List.copyOf(settings.safety().protectedExecutables())).stream()
+                ProtectedExecutable.with(settings.safety().protectedExecutables()).stream()
                         .map(program -> program.path().toString())
                         .toList(),
                 settings.general().mode() == ServiceMode.ENFORCE,
@@ -175,8 +175,8 @@ public class Hosts implements CycleListener {
         return new ObserverSettings(
                 host,
                 stateDirectory.toString(),
-                List.copyOf(settings.safety().protectedExecutables()),
-                List.copyOf(settings.safety().exemptUsers()),
+                settings.safety().protectedExecutables(),
+                settings.safety().exemptUsers(),
                 settings.safety().requireHostPid(),
                 settings.general().mode() == ServiceMode.ENFORCE,
                 settings.general().terminateProcesses(),

@@ -2,6 +2,7 @@ package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.CycleSchedule;
+import dev.genv.enforcer.enforcement.Enforcer;
 import io.quarkus.bootstrap.logging.InitialConfigurator;
 import io.quarkus.runtime.Quarkus;
 import io.quarkus.runtime.QuarkusApplication;
@@ -20,14 +21,22 @@ public final class Service implements QuarkusApplication {
     private static final Logger LOG = Logger.getLogger(Service.class);
 
     private final CycleLoop loop;
+    private final Enforcer enforcer;
     private final CycleSchedule cycleSchedule;
     private final Notifications notifications;
     private final Storage storage;
     private final Hosts hosts;
 
-    Service(CycleLoop loop, CycleSchedule cycleSchedule, Notifications notifications, Storage storage, Hosts hosts) {
+    Service(
+            CycleLoop loop,
+            Enforcer enforcer,
+            CycleSchedule cycleSchedule,
+            Notifications notifications,
+            Storage storage,
+            Hosts hosts) {
         this.notifications = notifications;
         this.loop = loop;
+        this.enforcer = enforcer;
         this.cycleSchedule = cycleSchedule;
         this.storage = storage;
         this.hosts = hosts;
@@ -39,8 +48,7 @@ public final class Service implements QuarkusApplication {
             return once();
         }
         // At the exit Quarkus flushes both streams, and closes the handlers of the log. That must not wait for the
-        // reader of the log,
-        // which has the original streams.
+        // reader of the log, which has the original streams.
         for (var handler : InitialConfigurator.DELAYED_HANDLER.getHandlers()) {
             if (handler instanceof AsyncHandler log) {
                 log.setCloseChildren(false);
@@ -49,14 +57,15 @@ public final class Service implements QuarkusApplication {
         System.setOut(new PrintStream(new FileOutputStream(FileDescriptor.out), false, System.out.charset()));
         System.setErr(new PrintStream(new FileOutputStream(FileDescriptor.err), false, System.err.charset()));
         notifications.start();
-        loop.start();
+        var _ = loop.start();
         Quarkus.waitForExit();
         notifications.close();
         return 0;
     }
 
     private int once() throws InterruptedException {
-        var report = loop.runOnce();
+        loop.start().join();
+        var report = enforcer.latest().orElseThrow(() -> new IllegalStateException("a cycle has a report"));
         storage.close();
         hosts.close(); // a slow reader of the output must not block another enforcer
         var failures = new ArrayList<>(report.incompletenessReasons());

@@ -10,9 +10,6 @@ import java.time.Duration;
  */
 public record CycleSchedule(Duration interval, Duration longest) {
     private static final int INTERVALS = 3;
-    private static final Duration MIN_DELAY = Duration.ofMillis(1);
-    private static final Duration TOLERANCE = Duration.ofSeconds(2);
-
     /** The largest random delay of a cycle, as a share of the interval. */
     private static final int DELAY_DIVISOR = 5;
 
@@ -22,19 +19,6 @@ public record CycleSchedule(Duration interval, Duration longest) {
      */
     public Duration delay(double random) {
         return Duration.ofNanos((long) (interval.dividedBy(DELAY_DIVISOR).toNanos() * random));
-    }
-
-    /** Returns the time until the next cycle. */
-    public Duration untilNext(Duration sinceLatest) {
-        var left = interval.minus(sinceLatest);
-        return left.compareTo(MIN_DELAY) > 0 ? left : MIN_DELAY;
-    }
-
-    /** Whether a cycle should have started by now. The scheduler ticks once a second, so it may be a second late. */
-    public boolean isOverdue(Duration sinceLatest) {
-        return sinceLatest.compareTo(
-                        interval.plus(interval.dividedBy(DELAY_DIVISOR)).plus(TOLERANCE))
-                > 0;
     }
 
     /** Whether the observation of the last cycle is too old to be valid. */

@@ -9,24 +9,12 @@ class CycleScheduleTest {
     private final CycleSchedule schedule = new CycleSchedule(Duration.ofSeconds(10), Duration.ofSeconds(80));
 
     @Test
-    void isOverdueAfterIntervalMaximumDelayAndMargin() {
-        assertThat(schedule.isOverdue(Duration.ofSeconds(14))).isFalse();
-        assertThat(schedule.isOverdue(Duration.ofMillis(14_001))).isTrue();
-    }
-
-    @Test
     void delaysACycleByUpToAFifthOfTheInterval() {
         assertThat(schedule.delay(0)).isZero();
         assertThat(schedule.delay(0.5)).isEqualTo(Duration.ofSeconds(1));
         assertThat(schedule.delay(Math.nextDown(1.0))).isLessThanOrEqualTo(Duration.ofSeconds(2));
         assertThat(new CycleSchedule(Duration.ofHours(24), Duration.ZERO).delay(0.25))
                 .isEqualTo(Duration.ofMinutes(72));
-    }
-
-    @Test
-    void nextCycleStartsOneIntervalAfterTheLast() {
-        assertThat(schedule.untilNext(Duration.ofSeconds(4))).isEqualTo(Duration.ofSeconds(6));
-        assertThat(schedule.untilNext(Duration.ofSeconds(40))).isEqualTo(Duration.ofMillis(1));
     }
 
     @Test

@@ -2,11 +2,10 @@ package dev.genv.enforcer.config.settings;
 
 import dev.genv.enforcer.config.settings.SettingKind.Accepts;
 import io.smallrye.config.ConfigMapping;
-import io.smallrye.config.WithConverter;
 import io.smallrye.config.WithDefault;
 import io.smallrye.config.WithName;
 import java.nio.file.Path;
-import java.util.Collection;
+import java.util.List;
 import java.util.Optional;
 
 /** Where the service listens, and which requests it answers. Quarkus itself reads the variables {@code QUARKUS_…}. */
@@ -50,6 +49,5 @@ public interface HttpSettings {
     @WithName("genv.enforcer.http-allowed-hosts")
     @WithDefault("")
     @Accepts(SettingKind.HOST_NAMES)
-    @WithConverter(SettingKind.Texts.class)
-    Collection<String> httpAllowedHosts();
+    List<String> httpAllowedHosts();
 }

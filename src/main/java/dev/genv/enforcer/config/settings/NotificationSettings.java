@@ -5,12 +5,11 @@ import dev.genv.enforcer.notification.MailSender.MailServer.Tls;
 import dev.genv.enforcer.notification.Notice.NoticeKind;
 import dev.genv.enforcer.notification.WebhookBodies.WebhookFormat;
 import io.smallrye.config.ConfigMapping;
-import io.smallrye.config.WithConverter;
 import io.smallrye.config.WithDefault;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Collection;
+import java.util.List;
 import java.util.Optional;
 
 /** Messages about violations to users and to a webhook. A single cycle sends none. */
@@ -121,8 +120,7 @@ public interface NotificationSettings {
      */
     @WithDefault("opened,warned,acted,resolved")
     @Accepts(SettingKind.NOTICES)
-    @WithConverter(SettingKind.Notices.class)
-    Collection<NoticeKind> webhookEvents();
+    List<NoticeKind> webhookEvents();
 
     /** Whether the webhook may have an address with {@code http} on another host. Then others on the network can read these requests. */
     @WithDefault("false")

@@ -3,11 +3,10 @@ package dev.genv.enforcer.config.settings;
 import dev.genv.enforcer.config.settings.SettingKind.Accepts;
 import dev.genv.enforcer.remote.HostAddress;
 import io.smallrye.config.ConfigMapping;
-import io.smallrye.config.WithConverter;
 import io.smallrye.config.WithDefault;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Collection;
+import java.util.List;
 import java.util.Optional;
 
 /** The machines that the service enforces on over SSH. */
@@ -18,7 +17,7 @@ public interface RemoteSettings {
      * those machines and not on its own node.
      */
     @Accepts(SettingKind.MACHINES)
-    Optional<@WithConverter(SettingKind.Machines.class) Collection<HostAddress>> hosts();
+    Optional<List<HostAddress>> hosts();
 
     /**
      * File with one machine a line and {@code #} before comments. Its machines are added to those of

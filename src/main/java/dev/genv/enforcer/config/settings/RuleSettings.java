@@ -15,24 +15,10 @@ import java.util.Optional;
 /** The settings that the rules declare. A mapping of SmallRye Config is static, so they are read by their names. */
 public final class RuleSettings {
     private static final String PREFIX = "genv.enforcer.";
-    /** genv's own flags use {@code false} and {@code true}. */
-    private static final SettingParser<RuleMode> MODE = SettingParser.ofChoices(
-            List.of(RuleMode.OFF, RuleMode.AUDIT, RuleMode.ENFORCE),
-            Map.of("false", RuleMode.OFF, "true", RuleMode.ENFORCE));
-
-    private static final SettingParser<RuleMode> REPORT_MODE =
-            SettingParser.ofChoices(List.of(RuleMode.OFF, RuleMode.AUDIT), Map.of("false", RuleMode.OFF));
-    private static final SettingParser<Integer> LIMIT = SettingKind.limit();
-    private static final SettingParser<Map<String, Integer>> LIMITS_OF_USERS = new SettingParser<>(
-            "users with a limit each, each once, such as john=3,paul=2", value -> limitsOfUsers(value, LIMIT));
     /** A part of a MiB makes no difference, because nvidia-smi reports whole ones. */
     private static final SettingParser<Integer> MEMORY_LIMIT = new SettingParser<>(
             "an amount of memory such as 40g or 512mi",
             value -> Memory.parse(value).map(memory -> (int) Math.min(memory.bytes() >> 20, Integer.MAX_VALUE)));
-
-    private static final SettingParser<Map<String, Integer>> MEMORY_LIMITS_OF_USERS = new SettingParser<>(
-            "users with an amount of memory each, each once, such as john=40g,paul=512mi",
-            value -> limitsOfUsers(value, MEMORY_LIMIT));
 
     private final Variables variables;
     private final SettingErrors errors;
@@ -62,44 +48,50 @@ public final class RuleSettings {
         return Variables.nameOf(PREFIX + setting.name());
     }
 
-    /** Returns which values are valid. */
-    static String accepted(RuleSetting.Kind kind) {
+    /** Returns the parser of a mode, a limit, or the limits of users. genv's own flags use {@code false} and {@code true}. */
+    static SettingParser<?> parserOf(RuleSetting.Kind kind) {
         return switch (kind) {
-            case MODE -> MODE.accepted();
-            case REPORT_MODE -> REPORT_MODE.accepted();
-            case LIMIT -> LIMIT.accepted();
-            case LIMITS_OF_USERS -> LIMITS_OF_USERS.accepted();
-            case MEMORY_LIMIT -> MEMORY_LIMIT.accepted();
-            case MEMORY_LIMITS_OF_USERS -> MEMORY_LIMITS_OF_USERS.accepted();
+            case MODE ->
+                SettingParser.ofChoices(
+                        List.of(RuleMode.OFF, RuleMode.AUDIT, RuleMode.ENFORCE),
+                        Map.of("false", RuleMode.OFF, "true", RuleMode.ENFORCE));
+            case REPORT_MODE ->
+                SettingParser.ofChoices(List.of(RuleMode.OFF, RuleMode.AUDIT), Map.of("false", RuleMode.OFF));
+            case LIMIT -> SettingKind.limit();
+            case MEMORY_LIMIT -> MEMORY_LIMIT;
+            case LIMITS_OF_USERS ->
+                new SettingParser<>(
+                        "users with a limit each, each once, such as john=3,paul=2",
+                        value -> limitsOfUsers(value, SettingKind.limit()));
+            case MEMORY_LIMITS_OF_USERS ->
+                new SettingParser<>(
+                        "users with an amount of memory each, each once, such as john=40g,paul=512mi",
+                        value -> limitsOfUsers(value, MEMORY_LIMIT));
         };
     }
 
     private RuleConfig read(RuleDefinition rule) {
         var mode = rule.defaultMode();
-        Optional<Integer> limit = Optional.empty();
-        Map<String, Integer> limitsOfUsers = Map.of();
+        var limits = Limits.NONE;
         for (var setting : rule.settings()) {
-            switch (setting.kind()) {
-                case MODE -> mode = read(setting, MODE).orElse(mode);
-                case REPORT_MODE -> mode = read(setting, REPORT_MODE).orElse(mode);
-                case LIMIT -> limit = read(setting, LIMIT);
-                case LIMITS_OF_USERS ->
-                    limitsOfUsers = read(setting, LIMITS_OF_USERS).orElse(limitsOfUsers);
-                case MEMORY_LIMIT -> limit = read(setting, MEMORY_LIMIT);
-                case MEMORY_LIMITS_OF_USERS ->
-                    limitsOfUsers = read(setting, MEMORY_LIMITS_OF_USERS).orElse(limitsOfUsers);
+            switch (read(setting).orElse(null)) {
+                case RuleMode given -> mode = given;
+                case Integer limit -> limits = new Limits(limit, limits.perUser());
+                case Limits ofUsers -> limits = new Limits(limits.general(), ofUsers.perUser());
+                case null, default -> {}
             }
         }
-        return new RuleConfig(mode, new Limits(limit.orElse(null), limitsOfUsers));
+        return new RuleConfig(mode, limits);
     }
 
-    private <T> Optional<T> read(RuleSetting setting, SettingParser<T> parser) {
+    private Optional<?> read(RuleSetting setting) {
         var variable = variableOf(setting);
         if (!variables.isSet(variable)) {
             return Optional.empty();
         }
         try {
-            return Optional.of(parser.parse(variables.value(variable).strip()));
+            return Optional.of(
+                    parserOf(setting.kind()).parse(variables.value(variable).strip()));
         } catch (IllegalArgumentException e) {
             var reportsOnly = setting.kind() == RuleSetting.Kind.REPORT_MODE;
             errors.add(variable, e.getMessage() + (reportsOnly ? ", because this rule only reports" : ""));
@@ -107,7 +99,7 @@ public final class RuleSettings {
         }
     }
 
-    private static Optional<Map<String, Integer>> limitsOfUsers(String value, SettingParser<Integer> limit) {
+    private static Optional<Limits> limitsOfUsers(String value, SettingParser<Integer> limit) {
         var limits = new LinkedHashMap<String, Integer>();
         for (var entry : SettingKind.entries(value)) {
             var equals = entry.lastIndexOf('=');
@@ -116,6 +108,6 @@ public final class RuleSettings {
                 return Optional.empty();
             }
         }
-        return Optional.of(limits);
+        return Optional.of(new Limits(null, limits));
     }
 }

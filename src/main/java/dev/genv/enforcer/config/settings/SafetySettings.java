@@ -3,11 +3,9 @@ package dev.genv.enforcer.config.settings;
 import dev.genv.enforcer.config.settings.SettingKind.Accepts;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import io.smallrye.config.ConfigMapping;
-import io.smallrye.config.WithConverter;
 import io.smallrye.config.WithDefault;
 import java.time.Duration;
-import java.util.Collection;
-import java.util.Optional;
+import java.util.List;
 
 /** What delays, limits or prevents actions. */
 @ConfigMapping(prefix = "genv.enforcer")
@@ -27,7 +25,7 @@ public interface SafetySettings {
      */
     @WithDefault("30s")
     @Accepts(SettingKind.KILL_AFTER)
-    Optional<Duration> killAfter();
+    Duration killAfter();
 
     /**
      * Time for which a process that got a SIGTERM must break no rule. After that it is a new case, which gets a SIGTERM first.
@@ -70,8 +68,7 @@ public interface SafetySettings {
      */
     @WithDefault("")
     @Accepts(SettingKind.PROGRAMS)
-    @WithConverter(SettingKind.Programs.class)
-    Collection<ProtectedExecutable> protectedExecutables();
+    List<ProtectedExecutable> protectedExecutables();
 
     /**
      * Users whose processes the service never terminates and whose environments it never detaches. It reports their violations.
@@ -80,8 +77,7 @@ public interface SafetySettings {
      */
     @WithDefault("")
     @Accepts(SettingKind.USER_NAMES)
-    @WithConverter(SettingKind.Texts.class)
-    Collection<String> exemptUsers();
+    List<String> exemptUsers();
 
     /**
      * What a process counts as if it has overwritten its environment variables, as programs do that set their title, and nothing

@@ -23,14 +23,13 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
-import org.eclipse.microprofile.config.spi.Converter;
-import org.jspecify.annotations.Nullable;
+import java.util.stream.Stream;
 
 /**
  * What the values of a setting are, by subject: switches, numbers, times, texts, lists, files. A file is read at once, so that an
@@ -57,7 +56,7 @@ public enum SettingKind {
     /** The size of the database. Each kind of data has a share of it, so it is not too small. */
     DATA_SIZE("a size from 4MiB to 1024GiB, such as 256MiB or 2GiB", SettingKind::dataSize),
 
-    /** Zero, or an interval that a scheduler with one tick a second can keep. */
+    /** Zero, or an interval in which a cycle can end. */
     INTERVAL(
             "0 for a single cycle, or a time from 1s to 24h, such as 10s or 2m",
             value -> time(value, Duration.ZERO)
@@ -68,10 +67,12 @@ public enum SettingKind {
     GRACE_PERIOD("a time from 0s to 24h, such as 30s or 2m", value -> time(value, Duration.ZERO)),
     /** How long a process must break no rule; with 0s one compliant observation would be enough to escape SIGKILL. */
     COMPLIANCE_PERIOD("a time from 1s to 24h, such as 60s or 10m", value -> time(value, Duration.ofSeconds(1))),
-    /** {@code never} is the absence of a time. */
+    /** {@code never} is zero. */
     KILL_AFTER(
             "never, or a time from 1s to 24h, such as 30s or 2m",
-            value -> value.equalsIgnoreCase("never") ? Optional.of(value) : time(value, Duration.ofSeconds(1))),
+            value -> value.equalsIgnoreCase("never")
+                    ? Optional.of(Duration.ZERO)
+                    : time(value, Duration.ofSeconds(1))),
     /** How long something must be idle. */
     IDLE_TIME(
             "a time from 1s to 3650d, such as 4h or 2d",
@@ -102,9 +103,7 @@ public enum SettingKind {
     /** Kinds of events. */
     NOTICES(
             "opened, warned, acted or resolved, such as acted,resolved",
-            value -> entries(value).stream().allMatch(word -> word.matches("(?i)opened|warned|acted|resolved"))
-                    ? Optional.of(new Notices().convert(value)).filter(kinds -> !kinds.isEmpty())
-                    : Optional.empty()),
+            value -> notices(entries(value.toLowerCase(Locale.ROOT)))),
 
     /** Users, by name or uid. */
     USER_NAMES(
@@ -114,7 +113,7 @@ public enum SettingKind {
     PROGRAMS(
             "absolute paths, each with @ and a user, with @*, or with neither, such as"
                     + " /opt/bin/server,/opt/bin/worker@alice",
-            value -> Optional.of(new Programs().convert(value))),
+            value -> Optional.of(entries(value).stream().map(ProtectedExecutable::parse).toList())),
     /** Host names of HTTP requests. */
     HOST_NAMES(
             "host names without ports, such as gpu-1.example.org,enforcer",
@@ -132,20 +131,20 @@ public enum SettingKind {
             "a file that can be read",
             value -> Optional.of(absolute(value)).filter(Files::isRegularFile).filter(Files::isReadable)),
     /** A file that lists hosts now. The message for an invalid one names the lines. */
-    FILE_OF_HOSTS("a file with one host a line", value -> Optional.of(new HostFile(absolute(value)))),
+    FILE_OF_HOSTS("a file with one host a line", value -> file(value, HostFile::new)),
     /** A file that contains a token now. */
     FILE_OF_TOKEN(
             "a file with one token of at most 4096 ASCII characters without blanks",
-            value -> Optional.of(token(value))),
+            value -> file(value, SettingKind::token)),
     /** A file of mail addresses. */
     FILE_OF_ADDRESSES(
-            "a file with name=address on each line", value -> Optional.of(new AddressFile(absolute(value)).read())),
+            "a file with name=address on each line", value -> file(value, path -> new AddressFile(path).read())),
     /** A file with the address of a receiver. */
     FILE_OF_WEB_ADDRESS(
             "a file with an address with https or http and a host",
             value -> webAddress(new SecretFile(absolute(value)).read())),
     /** A file that contains a secret now. */
-    FILE_OF_SECRET("a file with a secret on one line", value -> Optional.of(new SecretFile(absolute(value)).read()));
+    FILE_OF_SECRET("a file with a secret on one line", value -> file(value, path -> new SecretFile(path).read()));
 
     /** The largest 32-bit number is no uid: the kernel uses it for none. */
     private static final long HIGHEST_UID = 0xFFFF_FFFEL;
@@ -235,6 +234,13 @@ public enum SettingKind {
         return Optional.of(value).filter(isValid);
     }
 
+    private static Optional<List<NoticeKind>> notices(List<String> words) {
+        var kinds = Stream.of(NoticeKind.values())
+                .filter(kind -> words.contains(kind.label()))
+                .toList();
+        return Optional.of(kinds).filter(_ -> !kinds.isEmpty() && kinds.size() == Set.copyOf(words).size());
+    }
+
     private static boolean isUser(String user) {
         return user.matches("[0-9]+")
                 ? user.length() <= MAX_DIGITS && Long.parseLong(user) <= HIGHEST_UID
@@ -267,10 +273,21 @@ public enum SettingKind {
         throw new IllegalArgumentException("expected " + ABSOLUTE_PATH.parser.accepted());
     }
 
+    /** Reads a file, to find out whether it can be used. */
+    private interface Trial {
+        Object read(Path file) throws IOException;
+    }
+
+    private static Optional<Path> file(String value, Trial trial) throws IOException {
+        var file = absolute(value);
+        var _ = trial.read(file);
+        return Optional.of(file);
+    }
+
     /** The message of the error says by itself what is expected. */
-    private static String token(String value) {
+    private static String token(Path file) {
         try {
-            return new TokenFile(absolute(value)).read();
+            return new TokenFile(file).read();
         } catch (IOException e) {
             throw new IllegalArgumentException(e.getMessage(), e);
         }
@@ -281,43 +298,5 @@ public enum SettingKind {
         return Arrays.stream(value.split("[,\\s]+", -1))
                 .filter(entry -> !entry.isEmpty())
                 .toList();
-    }
-
-    /** Converts a list of texts. SmallRye Config itself would convert each entry of a List or Set, so lists are Collections. */
-    @SuppressWarnings("serial") // required by the interface; a converter is never serialized
-    public static final class Texts implements Converter<Collection<String>> {
-        @Override
-        public Collection<String> convert(String value) {
-            return entries(value);
-        }
-    }
-
-    /** Converts a list of protected programs. */
-    @SuppressWarnings("serial")
-    public static final class Programs implements Converter<Collection<ProtectedExecutable>> {
-        @Override
-        public Collection<ProtectedExecutable> convert(String value) {
-            return entries(value).stream().map(ProtectedExecutable::parse).toList();
-        }
-    }
-
-    /** Converts a list of kinds of events. */
-    @SuppressWarnings("serial")
-    public static final class Notices implements Converter<Collection<NoticeKind>> {
-        @Override
-        public Collection<NoticeKind> convert(String value) {
-            return entries(value).stream()
-                    .map(word -> NoticeKind.valueOf(word.toUpperCase(Locale.ROOT)))
-                    .toList();
-        }
-    }
-
-    /** Converts a list of machines. For an unset value, SmallRye Config passes an empty one. */
-    @SuppressWarnings("serial")
-    public static final class Machines implements Converter<Collection<HostAddress>> {
-        @Override
-        public @Nullable Collection<HostAddress> convert(String value) {
-            return value.isEmpty() ? null : HostAddress.parseList(value);
-        }
     }
 }

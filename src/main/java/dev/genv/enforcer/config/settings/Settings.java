@@ -45,7 +45,7 @@ public record Settings(
     public SafetyLimits safetyLimits() {
         return new SafetyLimits(
                 isSingleCycle() ? Duration.ZERO : safety.grace(),
-                isSingleCycle() ? null : safety.killAfter().orElse(null),
+                isSingleCycle() || safety.killAfter().isZero() ? null : safety.killAfter(),
                 safety.compliancePeriod(),
                 safety.maxTerminationsPerCycle());
     }

@@ -58,21 +58,6 @@ public final class Variables {
                 Pattern.compile(PREFIX + "([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?"
                         + "|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)");
 
-        private static final String GRACE = "; GENV_ENFORCER_GRACE replaces it";
-        private static final String NVIDIA_SMI_ONLY = "; the service reads the GPUs with nvidia-smi only";
-
-        /** Settings of earlier versions, and what an administrator must know about each. */
-        private static final Map<String, String> REMOVED = Map.of(
-                PREFIX + "JOURNAL_DIR", "; GENV_ENFORCER_DATA_DIR replaces it",
-                PREFIX + "JOURNAL_MAX_SIZE", "; GENV_ENFORCER_DATA_MAX_SIZE replaces it",
-                PREFIX + "JOURNAL_MAX_AGE", "; GENV_ENFORCER_DATA_MAX_AGE replaces it",
-                PREFIX + "GRACE_PERIOD", GRACE,
-                PREFIX + "STATE_CHANGE_GRACE", GRACE,
-                PREFIX + "REMOTE_AGENT", "; the service's own Python program replaces it",
-                PREFIX + "GPU_SOURCE", NVIDIA_SMI_ONLY,
-                PREFIX + "NVML_LIBRARY", NVIDIA_SMI_ONLY,
-                PREFIX + "NVML_HOLD", NVIDIA_SMI_ONLY);
-
         private static final int LARGEST_DISTANCE = 8;
 
         private UnknownVariables() {}
@@ -80,18 +65,13 @@ public final class Variables {
         static void check(Variables variables, Collection<String> known, SettingErrors errors) {
             for (var name : variables.names()) {
                 if (name.startsWith(PREFIX) && !known.contains(name) && !isOfKubernetes(name, variables.value(name))) {
-                    errors.addUnknown(name, "there is no such setting" + hint(name, known));
+                    errors.addUnknown(name, "there is no such setting" + nearest(name, known));
                 }
             }
         }
 
         private static boolean isOfKubernetes(String name, String value) {
             return OF_A_SERVICE.matcher(name).matches() || (name.endsWith("_PORT") && value.contains("://"));
-        }
-
-        private static String hint(String name, Collection<String> known) {
-            var removed = REMOVED.get(name);
-            return removed == null ? nearest(name, known) : removed;
         }
 
         private static String nearest(String name, Collection<String> known) {

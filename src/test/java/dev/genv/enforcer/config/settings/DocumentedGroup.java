@@ -15,8 +15,6 @@ import com.sun.source.util.JavacTask;
 import com.sun.source.util.TreePath;
 import dev.genv.enforcer.policy.Rule.RuleSetting;
 import dev.genv.enforcer.policy.Rules;
-import io.smallrye.config.ConfigMappingInterface.LeafProperty;
-import io.smallrye.config.ConfigMappingInterface.PrimitiveProperty;
 import io.smallrye.config.ConfigMappingInterface.Property;
 import io.smallrye.config.ConfigMappings;
 import io.smallrye.config.ConfigMappings.ConfigClass;
@@ -61,7 +59,7 @@ record DocumentedGroup(String title, String description, List<Row> rows) {
                 .flatMap(rule -> rule.settings().stream()
                         .map(setting -> new Row(
                                 RuleSettings.variableOf(setting),
-                                RuleSettings.accepted(setting.kind()),
+                                RuleSettings.parserOf(setting.kind()).accepted(),
                                 setting.kind() == RuleSetting.Kind.MODE
                                                 || setting.kind() == RuleSetting.Kind.REPORT_MODE
                                         ? rule.defaultMode().name().toLowerCase(Locale.ROOT)
@@ -99,21 +97,12 @@ record DocumentedGroup(String title, String description, List<Row> rows) {
     }
 
     private static Row row(Map.Entry<String, Property> entry, String meaning) {
-        var property =
-                entry.getValue().isOptional() ? entry.getValue().asOptional().getNestedProperty() : entry.getValue();
+        var property = entry.getValue();
         return new Row(
                 Variables.nameOf(entry.getKey()),
-                values(property),
+                SettingsReader.parserOf(property).accepted(),
                 property.hasDefaultValue() ? property.getDefaultValue() : "",
                 meaning);
-    }
-
-    private static String values(Property property) {
-        return SettingsReader.parserOf(property).map(SettingParser::accepted).orElseGet(() -> switch (property) {
-            case PrimitiveProperty primitive when primitive.getPrimitiveType() == boolean.class -> "true or false";
-            case LeafProperty leaf when leaf.getValueRawType() == String.class -> "text";
-            default -> throw new IllegalStateException(property.getMethod() + " has no converter");
-        });
     }
 
     private static String title(String type) {
