@@ -65,19 +65,6 @@ class RuleDocumentsTest {
     }
 
     @Test
-    void thePageOfSettingsListsEachSettingOfEachRule() throws IOException {
-        var page = Files.readString(PAGES.resolve("settings.md"));
-        forEachSetting((rule, setting) -> {
-            var variable = "GENV_ENFORCER_" + setting.name().replace('-', '_').toUpperCase(Locale.ROOT);
-            if (!page.contains("| `%s` |".formatted(variable))) {
-                missing.add("settings.md lacks %s of the rule %s: run SettingsPageTest with -Dchart.rewrite=true"
-                        .formatted(variable, rule));
-            }
-        });
-        assertThat(missing).isEmpty();
-    }
-
-    @Test
     void thePageOfTheApiNamesEachFieldOfAPlanRequest() throws IOException {
         var page = Files.readString(PAGES.resolve("http-api.md"));
         var plan = page.substring(page.indexOf("\n## Plan\n"), page.indexOf("\n## Access\n"));

@@ -2,10 +2,10 @@ package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.api.security.AccessFilter.AllowedHosts;
 import dev.genv.enforcer.api.security.ApiToken.TokenFile;
-import dev.genv.enforcer.config.settings.SettingErrors.InvalidSettingsException;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.config.settings.SettingsReader;
 import dev.genv.enforcer.config.settings.Variables;
+import dev.genv.enforcer.config.settings.Variables.InvalidSettingsException;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.CycleStore;
 import dev.genv.enforcer.enforcement.EnforcerConfig;

@@ -1,9 +1,8 @@
 package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.api.connection.ServerConnections;
-import dev.genv.enforcer.config.settings.SettingErrors;
-import dev.genv.enforcer.config.settings.SettingErrors.InvalidSettingsException;
 import dev.genv.enforcer.config.settings.Variables;
+import dev.genv.enforcer.config.settings.Variables.InvalidSettingsException;
 import dev.genv.enforcer.model.SafeText;
 import io.quarkus.runtime.Quarkus;
 import io.quarkus.runtime.annotations.QuarkusMain;
@@ -19,7 +18,6 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
-import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.eclipse.microprofile.config.ConfigProvider;
@@ -75,7 +73,7 @@ public final class Main {
             known.get().lines().forEach(System.err::println);
             return known.get().exitCode();
         }
-        System.err.printf("genv-enforcer cannot start: %s%n", SafeText.escape(String.valueOf(failure)));
+        System.err.println(StartFailure.cannotStart(String.valueOf(failure)));
         failure.printStackTrace(); // a defect, which a developer must find
         return code;
     }
@@ -92,16 +90,8 @@ public final class Main {
         static final int BAD_SETTINGS = 2;
         private static final int LONGEST = 1000;
 
-        /** SmallRye Config reports an invalid value only as text. */
-        private static final Pattern INVALID_VALUE = Pattern.compile(
-                "SRCFG[0-9]+: The config property (?<property>\\S+) with the config value \"(?<value>.*)\""
-                        + " threw an Exception whilst being converted (?<reason>.*)",
-                Pattern.DOTALL);
-
-        private static final Pattern EMPTY_VALUE =
-                Pattern.compile("SRCFG[0-9]+: The config property (?<property>\\S+) is defined as the empty String");
-
-        private static final Pattern CONFIG_PROBLEM = Pattern.compile("SRCFG[0-9]+: (?<problem>.*)", Pattern.DOTALL);
+        /** The exception and the code before a problem of SmallRye Config. */
+        private static final String CODE = "(?s)^.*?SRCFG[0-9]+: ";
 
         /** Quarkus has no specific exception for its second port. */
         private static final String MANAGEMENT = "Unable to start the management interface";
@@ -114,10 +104,13 @@ public final class Main {
         static Optional<StartFailure> of(Throwable failure, UnaryOperator<String> setting) {
             for (var cause : causes(failure).toList()) {
                 if (cause instanceof ConfigValidationException invalid) {
-                    var badValues = IntStream.range(0, invalid.getProblemCount())
-                            .mapToObj(i -> badValue(
-                                    String.valueOf(invalid.getProblem(i).getMessage())));
-                    return Optional.of(new StartFailure(BAD_SETTINGS, badValues.toList()));
+                    return Optional.of(new StartFailure(
+                            BAD_SETTINGS,
+                            IntStream.range(0, invalid.getProblemCount())
+                                    .mapToObj(i -> cannotStart(
+                                            String.valueOf(invalid.getProblem(i).getMessage())
+                                                    .replaceFirst(CODE, "")))
+                                    .toList()));
                 }
                 var reason = listenFailure(cause);
                 if (reason.isPresent()) {
@@ -132,19 +125,8 @@ public final class Main {
             return Stream.iterate(failure, Objects::nonNull, Throwable::getCause);
         }
 
-        private static String badValue(String message) {
-            var invalid = INVALID_VALUE.matcher(message);
-            if (invalid.find()) {
-                var variable = Variables.nameOf(invalid.group("property"));
-                return SettingErrors.line(variable, invalid.group("value"), invalid.group("reason"));
-            }
-            var emptyValue = EMPTY_VALUE.matcher(message);
-            if (emptyValue.find()) {
-                return Variables.nameOf(emptyValue.group("property")) + "=: expected a value, or no such variable";
-            }
-            var problem = CONFIG_PROBLEM.matcher(message);
-            return "genv-enforcer cannot start: "
-                    + SafeText.escape(problem.find() ? problem.group("problem") : message, LONGEST);
+        private static String cannotStart(String why) {
+            return "genv-enforcer cannot start: " + SafeText.escape(why, LONGEST);
         }
 
         private static Optional<String> listenFailure(Throwable cause) {
@@ -154,7 +136,7 @@ public final class Main {
                         case UnknownHostException _ -> "the host name cannot be resolved";
                         case UnresolvedAddressException _, UnsupportedAddressTypeException _ ->
                             "this machine does not support this kind of address";
-                        case SocketException e -> SafeText.escape(String.valueOf(e.getMessage()), LONGEST);
+                        case SocketException e -> String.valueOf(e.getMessage());
                         default -> null;
                     });
         }
@@ -166,13 +148,13 @@ public final class Main {
 
         private static String cannotListen(String reason, boolean isOfManagement, UnaryOperator<String> setting) {
             var prefix = isOfManagement ? "quarkus.management." : "quarkus.http.";
-            return "genv-enforcer cannot start: it cannot listen on %s port %s; %s (%s, %s)"
+            return cannotStart("it cannot listen on %s port %s; %s (%s, %s)"
                     .formatted(
-                            SafeText.escape(setting.apply(prefix + "host")),
-                            SafeText.escape(setting.apply(prefix + "port")),
+                            setting.apply(prefix + "host"),
+                            setting.apply(prefix + "port"),
                             reason,
                             Variables.nameOf(prefix + "host"),
-                            Variables.nameOf(prefix + "port"));
+                            Variables.nameOf(prefix + "port")));
         }
     }
 }

@@ -8,6 +8,7 @@ import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Labelled;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import java.net.URI;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -58,6 +59,15 @@ public record Notice(
     /** Identifies the event, also after a restart. */
     String id() {
         return "%s-%d".formatted(violation.id(), sequence);
+    }
+
+    /** Returns where the page shows the violations of these notices. */
+    static String address(URI page, List<Notice> notices) {
+        var violations = notices.stream()
+                .map(notice -> notice.violation().id())
+                .distinct()
+                .toList();
+        return "%s/#/violations%s".formatted(page, violations.size() == 1 ? "/" + violations.getFirst() : "");
     }
 
     private static Notice of(Event event, NoticeKind kind, ViolationRecord violation, @Nullable ActionNote action) {

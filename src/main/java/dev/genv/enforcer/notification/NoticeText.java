@@ -93,10 +93,7 @@ public record NoticeText(
     public String paragraph(List<Notice> group) {
         var notice = group.getFirst();
         var violation = notice.violation().violation();
-        var processes = group.stream()
-                .flatMap(each -> each.processes().stream())
-                .distinct()
-                .toList();
+        var processes = processes(group);
         var subject = subject(notice, processes);
         var verb = processes.size() == 1 ? "breaks" : "break";
         var why = group.size() == 1 ? message(notice.violation()) : reason(violation, processes);
@@ -133,20 +130,20 @@ public record NoticeText(
     }
 
     private String link(List<Notice> group) {
-        return page.map(address -> group.size() == 1
-                        ? "See %s/#/violations/%s"
-                                .formatted(address, group.getFirst().violation().id())
-                        : "See %s/#/violations".formatted(address))
-                .orElse("");
+        return page.map(address -> "See " + Notice.address(address, group)).orElse("");
+    }
+
+    private static List<GpuProcess> processes(List<Notice> group) {
+        return group.stream()
+                .flatMap(notice -> notice.processes().stream())
+                .distinct()
+                .toList();
     }
 
     /** Returns what a group of notices is about, without text that users chose. */
     static String title(List<Notice> group) {
         var notice = group.getFirst();
-        var processes = group.stream()
-                .flatMap(each -> each.processes().stream())
-                .distinct()
-                .toList();
+        var processes = processes(group);
         var its = processes.size() == 1
                 ? "process %d".formatted(processes.getFirst().pid())
                 : "%d processes".formatted(processes.size());
@@ -277,28 +274,15 @@ public record NoticeText(
             return "Your environments on %s".formatted(hosts);
         }
         var host = notice.violation().violation().host();
-        return switch (processes.size()) {
-            case 1 -> "Process %s on %s".formatted(describe(processes.getFirst(), host), hosts);
-            case 2, 3, 4, MOST_LISTED ->
-                "Your processes %s on %s"
-                        .formatted(
-                                list(
-                                        processes.stream()
-                                                .map(process -> describe(process, host))
-                                                .toList(),
-                                        MOST_LISTED),
-                                hosts);
-            default ->
-                "Your %d processes %s on %s"
-                        .formatted(
-                                processes.size(),
-                                list(
-                                        processes.stream()
-                                                .map(process -> Integer.toString(process.pid()))
-                                                .toList(),
-                                        MOST_NUMBERS),
-                                hosts);
-        };
+        var areDescribed = processes.size() <= MOST_LISTED;
+        var list = list(
+                processes.stream()
+                        .map(process -> areDescribed ? describe(process, host) : Integer.toString(process.pid()))
+                        .toList(),
+                MOST_NUMBERS);
+        return processes.size() == 1
+                ? "Process %s on %s".formatted(list, hosts)
+                : "Your %sprocesses %s on %s".formatted(areDescribed ? "" : processes.size() + " ", list, hosts);
     }
 
     /** Says what the user recognizes a process by, and what is lost with it: its GPUs, its memory and its start. */

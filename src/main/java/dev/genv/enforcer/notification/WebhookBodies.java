@@ -2,7 +2,6 @@ package dev.genv.enforcer.notification;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
 import dev.genv.enforcer.genv.BoundedOutput;
@@ -15,7 +14,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -138,68 +136,8 @@ public record WebhookBodies(
                         violation.rule().name(),
                         mode,
                         plain(violation.message()),
-                        link(incident));
-    }
-
-    private String link(List<Notice> incident) {
-        var violations = incident.stream()
-                .map(notice -> notice.violation().id())
-                .distinct()
-                .toList();
-        return page.map(address -> violations.size() == 1
-                        ? " %s/#/violations/%s".formatted(address, violations.getFirst())
-                        : " %s/#/violations".formatted(address))
-                .orElse("");
-    }
-
-    /** What happened; the action is null if none was taken. */
-    private record Happening(
-            NoticeKind kind,
-            @Nullable String action,
-            @Nullable String signal,
-            @Nullable Outcome outcome) {
-        static Happening of(Notice notice) {
-            var action = notice.kind() == NoticeKind.ACTED ? notice.action() : null;
-            return action == null
-                    ? new Happening(notice.kind(), null, null, null)
-                    : new Happening(notice.kind(), action.target().type(), action.signal(), action.outcome());
-        }
-
-        String text(List<Notice> notices) {
-            return switch (kind) {
-                case OPENED -> "violation" + times(notices);
-                case WARNED -> "violation%s, which waits for its grace period".formatted(times(notices));
-                case RESOLVED -> "resolved" + times(notices);
-                case ACTED ->
-                    "%s %s%s, %s"
-                            .formatted(
-                                    action,
-                                    targets(notices),
-                                    signal == null ? "" : " with SIG" + signal,
-                                    Objects.requireNonNull(outcome).label());
-            };
-        }
-
-        private static String times(List<Notice> notices) {
-            return notices.size() == 1 ? "" : " × " + notices.size();
-        }
-
-        private static String targets(List<Notice> notices) {
-            var targets = notices.stream()
-                    .flatMap(notice -> Stream.ofNullable(notice.action()))
-                    .map(ActionNote::target)
-                    .distinct()
-                    .toList();
-            var noun = targets.getFirst() instanceof ActionNote.TargetProcess ? "process" : "GPU";
-            var plural = targets.size() == 1 ? "" : noun.equals("process") ? "es" : "s";
-            var numbers = targets.stream()
-                    .limit(MOST_NUMBERS)
-                    .map(target ->
-                            String.valueOf(target.processId() == null ? target.detachedFrom() : target.processId()))
-                    .collect(Collectors.joining(", "));
-            var more = targets.size() - MOST_NUMBERS;
-            return "%s%s %s%s".formatted(noun, plural, numbers, more > 0 ? " and %d more".formatted(more) : "");
-        }
+                        page.map(address -> " " + Notice.address(address, incident))
+                                .orElse(""));
     }
 
     /** Says what happened last to each violation or process, and the same to several of them at once. */
@@ -207,18 +145,58 @@ public record WebhookBodies(
         var latest = new LinkedHashMap<List<Object>, Notice>();
         for (var notice : incident) {
             var id = notice.violation().id();
-            var action = notice.kind() == NoticeKind.ACTED ? notice.action() : null;
+            var action = actionOf(notice);
             latest.remove(List.<Object>of(id));
             latest.put(action == null ? List.of(id) : List.of(id, action.target()), notice);
         }
-        var happenings = new LinkedHashMap<Happening, List<Notice>>();
+        var same = new LinkedHashMap<String, List<Notice>>();
         latest.values()
-                .forEach(notice -> happenings
-                        .computeIfAbsent(Happening.of(notice), _ -> new ArrayList<>())
+                .forEach(notice -> same.computeIfAbsent(happening(notice), _ -> new ArrayList<>())
                         .add(notice));
-        return happenings.entrySet().stream()
-                .map(each -> each.getKey().text(each.getValue()))
+        return same.entrySet().stream()
+                .map(each -> each.getKey().formatted(number(each.getValue())))
                 .collect(Collectors.joining("; "));
+    }
+
+    /** The action that was taken; null if none was. */
+    private static @Nullable ActionNote actionOf(Notice notice) {
+        return notice.kind() == NoticeKind.ACTED ? notice.action() : null;
+    }
+
+    /** Says what happened; a format for the number of the violations, or for the targets of an action. */
+    private static String happening(Notice notice) {
+        var action = actionOf(notice);
+        if (action != null) {
+            var signal = action.signal() == null ? "" : " with SIG" + action.signal();
+            return "%s %%s%s, %s"
+                    .formatted(action.target().type(), signal, action.outcome().label());
+        }
+        return switch (notice.kind()) {
+            case WARNED -> "violation%s, which waits for its grace period";
+            case RESOLVED -> "resolved%s";
+            default -> "violation%s";
+        };
+    }
+
+    private static String number(List<Notice> notices) {
+        var targets = notices.stream()
+                .flatMap(notice -> Stream.ofNullable(actionOf(notice)))
+                .map(ActionNote::target)
+                .distinct()
+                .toList();
+        if (targets.isEmpty()) {
+            return notices.size() == 1 ? "" : " × " + notices.size();
+        }
+        var isOne = targets.size() == 1;
+        var noun = targets.getFirst() instanceof ActionNote.TargetProcess
+                ? isOne ? "process" : "processes"
+                : isOne ? "GPU" : "GPUs";
+        var numbers = targets.stream()
+                .limit(MOST_NUMBERS)
+                .map(target -> String.valueOf(target.processId() == null ? target.detachedFrom() : target.processId()))
+                .collect(Collectors.joining(", "));
+        var more = targets.size() - MOST_NUMBERS;
+        return "%s %s%s".formatted(noun, numbers, more > 0 ? " and %d more".formatted(more) : "");
     }
 
     private static String plain(String text) {

@@ -3,11 +3,8 @@ package dev.genv.enforcer.telemetry;
 import dev.genv.enforcer.enforcement.CycleListener;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
-import dev.genv.enforcer.model.Device.DeviceStatus;
-import dev.genv.enforcer.model.Memory;
-import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.telemetry.GenvSeries.Series;
 import io.prometheus.client.Collector;
 import io.prometheus.client.Collector.MetricFamilySamples.Sample;
 import io.prometheus.client.CollectorRegistry;
@@ -16,7 +13,6 @@ import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.util.ArrayList;
 import java.util.EnumMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -73,30 +69,27 @@ public final class GenvCollector extends Collector implements Collector.Describa
                     .filter(host ->
                             host.isReached() && !host.isDuplicate()) // it has the same series under its other name
                     .toList();
-            var limit = SeriesLimit.ofEachHost(hosts.size());
-            hosts.forEach(host -> add(host, limit, samples));
+            for (var host : hosts) {
+                add(host, GenvSeries.ofHost(host), samples);
+                if (includesEntities) {
+                    add(host, GenvSeries.ofEntities(host, GenvSeries.mostOf(hosts.size())), samples);
+                }
+            }
         }
         return samples.entrySet().stream()
                 .map(family -> family.getKey().family(family.getValue()))
                 .toList();
     }
 
-    private void add(Snapshot host, int limit, Map<GenvMetric, List<Sample>> samples) {
-        HostSeries.of(host).forEach(series -> add(host, series, samples));
-        if (includesEntities) {
-            var kept = SeriesLimit.keep(EntitySeries.of(host), limit);
-            kept.series().forEach(series -> add(host, series, samples));
-            var omitted = new Series(GenvMetric.OMITTED, List.of(Series.label(host.host())), kept.omitted());
-            add(host, omitted, samples);
+    private void add(Snapshot host, List<Series> all, Map<GenvMetric, List<Sample>> samples) {
+        for (var series : all) {
+            var metric = series.metric();
+            var isNamed = isRemote && metric != GenvMetric.OMITTED;
+            var names = isNamed ? withFirst(HOSTNAME, metric.labels()) : metric.labels();
+            var values = isNamed ? withFirst(GenvSeries.label(host.host()), series.labels()) : series.labels();
+            samples.computeIfAbsent(metric, _ -> new ArrayList<>())
+                    .add(new Sample(metric.exposedName, names, values, series.value()));
         }
-    }
-
-    private void add(Snapshot host, Series series, Map<GenvMetric, List<Sample>> samples) {
-        var metric = series.metric();
-        var isNamed = isRemote && metric != GenvMetric.OMITTED;
-        var names = isNamed ? withFirst(HOSTNAME, metric.labels()) : metric.labels();
-        var values = isNamed ? withFirst(Series.label(host.host()), series.labels()) : series.labels();
-        samples.computeIfAbsent(metric, _ -> new ArrayList<>()).add(metric.sample(names, values, series.value()));
     }
 
     private static List<String> withFirst(String first, List<String> others) {
@@ -118,114 +111,6 @@ public final class GenvCollector extends Collector implements Collector.Describa
         HOSTS,
         /** Also those with labels that users choose, or whose number grows with the number of processes. */
         ALL
-    }
-
-    /** The value of a metric of one host, and the values of the metric's labels, in their order. */
-    record Series(GenvMetric metric, List<String> labels, double value) {
-        /** In characters, after the escapes: with the number of series it bounds the size of a scrape. */
-        private static final int LONGEST_LABEL = 64;
-
-        /** What both have if they would be the same series in a scrape, which must not contain a series twice. */
-        List<Object> identity() {
-            return List.of(metric, labels);
-        }
-
-        /** Returns text that users chose as the value of a label: without control characters and the like, and cut. */
-        static String label(String text) {
-            var escaped = SafeText.escape(text, LONGEST_LABEL);
-            if (escaped.length() <= LONGEST_LABEL) {
-                return escaped;
-            }
-            var last = escaped.charAt(LONGEST_LABEL - 1);
-            return escaped.substring(0, Character.isHighSurrogate(last) ? LONGEST_LABEL - 1 : LONGEST_LABEL);
-        }
-    }
-
-    /** Limits the series whose number users determine. The rest of a host is left out and counted. */
-    static final class SeriesLimit {
-        /** Enough for 8 devices with 40 processes each. */
-        static final int MOST_OF_HOST = 1000;
-
-        /** Of all hosts together; each host may have the same share. */
-        static final int MOST = 30_000;
-
-        private SeriesLimit() {}
-
-        /** What is exported, and the number of series that are left out. */
-        record Kept(List<Series> series, int omitted) {}
-
-        static int ofEachHost(int hosts) {
-            return Math.min(MOST_OF_HOST, MOST / Math.max(1, hosts));
-        }
-
-        /**
-         * Keeps the first groups that fit, each of them whole. A series that another one equals after its labels were shortened is left out
-         * too.
-         */
-        static Kept keep(List<List<Series>> groups, int limit) {
-            var kept = new ArrayList<Series>();
-            var seen = new HashSet<List<Object>>();
-            var omitted = 0;
-            for (var group : groups) {
-                var isNew = group.stream().map(Series::identity).noneMatch(seen::contains);
-                if (isNew && kept.size() + group.size() <= limit) {
-                    group.stream().map(Series::identity).forEach(seen::add);
-                    kept.addAll(group);
-                } else {
-                    omitted += group.size();
-                }
-            }
-            return new Kept(kept, omitted);
-        }
-    }
-
-    /** The series of a host and its devices. What was not observed has no series. */
-    static final class HostSeries {
-        private final List<Series> series = new ArrayList<>();
-
-        private HostSeries() {}
-
-        static List<Series> of(Snapshot host) {
-            var all = new HostSeries();
-            var hasGenv = host.details().hasGenv();
-            all.add(GenvMetric.IS_INSTALLED, hasGenv == null ? null : hasGenv ? 1 : 0);
-            host.details().devices().forEach(all::addDevice);
-            all.addTotals(host);
-            return all.series;
-        }
-
-        private void addDevice(DeviceStatus device) {
-            var index = Integer.toString(device.index());
-            add(GenvMetric.DEVICE_TEMPERATURE, device.temperature(), index);
-            add(GenvMetric.DEVICE_UTILIZATION, device.utilization(), index);
-            add(GenvMetric.DEVICE_MEMORY_USED, bytes(device.used()), index);
-            add(GenvMetric.DEVICE_MEMORY_TOTAL, bytes(device.total()), index);
-        }
-
-        private void addTotals(Snapshot snapshot) {
-            if (snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS)) {
-                add(GenvMetric.PROCESSES, snapshot.processes().size());
-            }
-            if (snapshot.has(SnapshotPart.ENVIRONMENTS)) {
-                add(GenvMetric.ENVIRONMENTS, snapshot.environments().size());
-                add(GenvMetric.USERS, EntitySeries.users(snapshot).size());
-            }
-            if (snapshot.has(SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)) {
-                var attached = snapshot.devices().stream()
-                        .filter(device -> !device.attachments().isEmpty());
-                add(GenvMetric.ATTACHED_DEVICES, attached.count());
-            }
-        }
-
-        private static @Nullable Long bytes(@Nullable Memory memory) {
-            return memory == null ? null : Long.valueOf(memory.bytes());
-        }
-
-        private void add(GenvMetric metric, @Nullable Number value, String... labels) {
-            if (value != null) {
-                series.add(new Series(metric, List.of(labels), value.doubleValue()));
-            }
-        }
     }
 
     /** A metric, as {@code genv/metrics/specs.py} of genv 1.4.3 defines it. Each is a gauge, also if its name ends in {@code _total}. */
@@ -270,10 +155,6 @@ public final class GenvCollector extends Collector implements Collector.Describa
         /** The names of its labels, without the one for the machine. */
         List<String> labels() {
             return labels;
-        }
-
-        Sample sample(List<String> names, List<String> values, double value) {
-            return new Sample(exposedName, names, values, value);
         }
 
         /** Returns the samples with the type and the description. */

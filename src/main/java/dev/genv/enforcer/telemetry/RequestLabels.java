@@ -5,7 +5,7 @@ import io.micrometer.core.instrument.Tag;
 import io.micrometer.core.instrument.config.MeterFilter;
 import jakarta.inject.Singleton;
 import java.util.Map;
-import java.util.Set;
+import java.util.regex.Pattern;
 
 /**
  * Replaces label values that a client chooses, because each would become a series. A path that was refused before the routing is a
@@ -13,26 +13,13 @@ import java.util.Set;
  */
 @Singleton
 public final class RequestLabels implements MeterFilter {
-    private static final Map<String, Set<String>> KNOWN = Map.of(
+    private static final Map<String, Pattern> KNOWN = Map.of(
             "method",
-            Set.of("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"),
+            Pattern.compile("GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH"),
             "uri",
-            Set.of(
-                    "/hosts",
-                    "/plan",
-                    "/policy",
-                    "/status",
-                    "/report",
-                    "/events",
-                    "/snapshot",
-                    "/users/{name}",
-                    "/violations",
-                    "/violations/stream",
-                    "/violations/{id}",
-                    "NOT_FOUND",
-                    "REDIRECTION",
-                    "UNKNOWN",
-                    "root"));
+            Pattern.compile(
+                    "/(hosts|plan|policy|status|report|events|snapshot|users/\\{name}|violations(/stream|/\\{id})?)"
+                            + "|NOT_FOUND|REDIRECTION|UNKNOWN|root"));
 
     @Override
     public Meter.Id map(Meter.Id id) {
@@ -44,6 +31,6 @@ public final class RequestLabels implements MeterFilter {
 
     private static Tag known(Tag tag) {
         var values = KNOWN.get(tag.getKey());
-        return values == null || values.contains(tag.getValue()) ? tag : Tag.of(tag.getKey(), "OTHER");
+        return values == null || values.matcher(tag.getValue()).matches() ? tag : Tag.of(tag.getKey(), "OTHER");
     }
 }

@@ -11,7 +11,6 @@ import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.telemetry.GenvCollector.GenvMetrics;
-import dev.genv.enforcer.telemetry.GenvCollector.SeriesLimit;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import io.prometheus.client.exporter.common.TextFormat;
@@ -28,15 +27,6 @@ class GenvCollectorTest {
 
     private final FakeHost machine = GenvMetricsFixture.used("gpu-1");
     private final GenvMetricsFixture metrics = new GenvMetricsFixture(GenvMetrics.ALL, true, machine);
-
-    @Test
-    void seriesOfWhatIsGoneDisappear() throws IOException {
-        metrics.afterCycle();
-        machine.setSnapshot(host("gpu-1").devices(1).with(env("a").user("alice")));
-        assertThat(metrics.afterCycle().samples().keySet())
-                .contains("genv_environment_processes_total{eid=\"a\",hostname=\"gpu-1\"}")
-                .noneMatch(series -> series.contains("pid=") || series.contains("bob") || series.contains("eid=\"b\""));
-    }
 
     @Test
     void seriesOfAMachineThatIsNotReachedOrRemovedDisappear() throws IOException {
@@ -118,12 +108,12 @@ class GenvCollectorTest {
         // One process has two series, an environment two, a user three. The last one does not fit into the rest, one.
         assertThat(exported.samples().keySet())
                 .filteredOn(series -> series.matches(".*(pid|eid|username)=.*"))
-                .hasSize(SeriesLimit.MOST_OF_HOST)
+                .hasSize(GenvSeries.MOST_OF_HOST)
                 .anyMatch(series -> series.contains("eid=\"used\""))
                 .anyMatch(series -> series.contains("idle-0000"))
                 .noneMatch(series -> series.contains("idle-1999"));
         assertThat(exported.samples())
-                .containsEntry(OMITTED, 2 + 2 * 2001 + 3.0 - SeriesLimit.MOST_OF_HOST)
+                .containsEntry(OMITTED, 2 + 2 * 2001 + 3.0 - GenvSeries.MOST_OF_HOST)
                 .containsEntry("genv_environments_total{hostname=\"gpu-1\"}", 2001.0);
     }
 
@@ -160,6 +150,6 @@ class GenvCollectorTest {
     @ParameterizedTest
     @CsvSource({"0, 1000", "1, 1000", "30, 1000", "31, 967", "100, 300", "1000, 30", "100000, 0"})
     void allHostsHaveTheSameShare(int hosts, int limit) {
-        assertThat(SeriesLimit.ofEachHost(hosts)).isEqualTo(limit);
+        assertThat(GenvSeries.mostOf(hosts)).isEqualTo(limit);
     }
 }

@@ -20,19 +20,12 @@ public final class RuleSettings {
             "an amount of memory such as 40g or 512mi",
             value -> Memory.parse(value).map(memory -> (int) Math.min(memory.bytes() >> 20, Integer.MAX_VALUE)));
 
-    private final Variables variables;
-    private final SettingErrors errors;
-
-    private RuleSettings(Variables variables, SettingErrors errors) {
-        this.variables = variables;
-        this.errors = errors;
-    }
+    private RuleSettings() {}
 
     /** Reads the configuration of each rule, in the order of the checks. An invalid value becomes an error, and the default takes its place. */
-    public static Map<RuleDefinition, RuleConfig> read(Variables variables, SettingErrors errors) {
-        var reader = new RuleSettings(variables, errors);
+    public static Map<RuleDefinition, RuleConfig> read(Variables variables) {
         var configs = new LinkedHashMap<RuleDefinition, RuleConfig>();
-        Rules.definitions().forEach(rule -> configs.put(rule, reader.read(rule)));
+        Rules.definitions().forEach(rule -> configs.put(rule, read(rule, variables)));
         return configs;
     }
 
@@ -70,11 +63,11 @@ public final class RuleSettings {
         };
     }
 
-    private RuleConfig read(RuleDefinition rule) {
+    private static RuleConfig read(RuleDefinition rule, Variables variables) {
         var mode = rule.defaultMode();
         var limits = Limits.NONE;
         for (var setting : rule.settings()) {
-            switch (read(setting).orElse(null)) {
+            switch (read(setting, variables).orElse(null)) {
                 case RuleMode given -> mode = given;
                 case Integer limit -> limits = new Limits(limit, limits.perUser());
                 case Limits ofUsers -> limits = new Limits(limits.general(), ofUsers.perUser());
@@ -84,17 +77,16 @@ public final class RuleSettings {
         return new RuleConfig(mode, limits);
     }
 
-    private Optional<?> read(RuleSetting setting) {
+    private static Optional<?> read(RuleSetting setting, Variables variables) {
         var variable = variableOf(setting);
         if (!variables.isSet(variable)) {
             return Optional.empty();
         }
         try {
-            return Optional.of(
-                    parserOf(setting.kind()).parse(variables.value(variable).strip()));
+            return Optional.of(parserOf(setting.kind()).parse(variables.value(variable)));
         } catch (IllegalArgumentException e) {
             var reportsOnly = setting.kind() == RuleSetting.Kind.REPORT_MODE;
-            errors.add(variable, e.getMessage() + (reportsOnly ? ", because this rule only reports" : ""));
+            variables.refuse(variable, e.getMessage() + (reportsOnly ? ", because this rule only reports" : ""));
             return Optional.empty();
         }
     }

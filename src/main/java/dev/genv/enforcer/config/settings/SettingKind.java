@@ -36,22 +36,17 @@ import java.util.stream.Stream;
  * unusable one prevents the start. Later changes are checked when they happen.
  */
 public enum SettingKind {
-    /** A switch of a safeguard or of an option. */
     TRUE_OR_FALSE("true or false", value -> toggle(value, "false", "true")),
     /** A switch of a function. YAML reads {@code on} and {@code off} without quotes as {@code true} and {@code false}. */
     ON_OR_OFF("on or off", value -> toggle(value, "off|false", "on|true")),
     /** A switch of genv: every number except 0 means yes. */
     GENV_SWITCH("0 or 1", value -> toggle(value, "[+-]?0{1,9}", "[+-]?[0-9]{1,9}")),
 
-    /** A limit of devices or processes. */
     LIMIT("a whole number from 0", SettingKind::limit),
-    /** A share. */
     PERCENT("a whole number from 0 to 100", value -> number(value, "[0-9]{1,3}", 100)),
-    /** A number of messages in an hour. */
     PER_HOUR("a whole number from 1 to 60", value -> number(value, "[1-9][0-9]?", 60)),
     /** A TCP port; 0 is any that is free. */
     PORT("a port, 0 to 65535", value -> number(value, "[0-9]{1,5}", 65_535)),
-    /** An amount of memory, as genv writes it. */
     MEMORY("an amount of memory such as 512mi or 4g", Memory::parse),
     /** The size of the database. Each kind of data has a share of it, so it is not too small. */
     DATA_SIZE("a size from 4MiB to 1024GiB, such as 256MiB or 2GiB", SettingKind::dataSize),
@@ -61,34 +56,24 @@ public enum SettingKind {
             "0 for a single cycle, or a time from 1s to 24h, such as 10s or 2m",
             value -> time(value, Duration.ZERO)
                     .filter(interval -> interval.isZero() || interval.compareTo(Duration.ofSeconds(1)) >= 0)),
-    /** A time limit. */
     TIMEOUT("a time from 1ms to 24h, such as 500ms or 5s", value -> time(value, Duration.ofMillis(1))),
-    /** The delay of an action. */
     GRACE_PERIOD("a time from 0s to 24h, such as 30s or 2m", value -> time(value, Duration.ZERO)),
     /** How long a process must break no rule; with 0s one compliant observation would be enough to escape SIGKILL. */
     COMPLIANCE_PERIOD("a time from 1s to 24h, such as 60s or 10m", value -> time(value, Duration.ofSeconds(1))),
     /** {@code never} is zero. */
     KILL_AFTER(
             "never, or a time from 1s to 24h, such as 30s or 2m",
-            value -> value.equalsIgnoreCase("never")
-                    ? Optional.of(Duration.ZERO)
-                    : time(value, Duration.ofSeconds(1))),
-    /** How long something must be idle. */
+            value -> value.equalsIgnoreCase("never") ? Optional.of(Duration.ZERO) : time(value, Duration.ofSeconds(1))),
     IDLE_TIME(
             "a time from 1s to 3650d, such as 4h or 2d",
             value -> time(value, Duration.ofSeconds(1)).or(() -> age(value))),
-    /** An age of at least an hour, in hours or days. */
     AGE("a time from 1h to 3650d, such as 12h or 90d", SettingKind::age),
 
-    /** The name or the address of a server. */
     SERVER_NAME(
             "the name or the address of a host, such as mail.example.org",
             value -> text(value, name -> name.matches("[A-Za-z0-9._:-]{1,253}"))),
-    /** The user of a login at a mail server. */
     MAIL_LOGIN("ASCII characters without blanks", value -> text(value, user -> user.matches("[!-~]{1,320}"))),
-    /** A plain mail address. */
     MAIL_ADDRESS("a mail address, such as gpu-admin@example.org", value -> text(value, Addresses::isAddress)),
-    /** The mail addresses of all users. */
     ADDRESS_TEMPLATE(
             "a mail address with {user} for the name, such as {user}@example.org",
             value -> text(
@@ -97,24 +82,20 @@ public enum SettingKind {
                             && Addresses.isAddress(template.replace(Addresses.USER, "user")))),
     /** The name of a login user. It does not begin with a dash, because people copy it into commands. */
     LOGIN_NAME("the name of a user, such as raz", value -> text(value, name -> name.matches("[^\\s@:/-][^\\s@:/]*"))),
-    /** The address of a receiver. */
     WEB_ADDRESS("an address with https or http and a host, such as https://example.org/hook", SettingKind::webAddress),
 
-    /** Kinds of events. */
     NOTICES(
             "opened, warned, acted or resolved, such as acted,resolved",
             value -> notices(entries(value.toLowerCase(Locale.ROOT)))),
 
-    /** Users, by name or uid. */
     USER_NAMES(
             "names or uids of users, such as alice,1003",
             value -> Optional.of(entries(value)).filter(users -> users.stream().allMatch(SettingKind::isUser))),
-    /** Protected programs. */
     PROGRAMS(
             "absolute paths, each with @ and a user, with @*, or with neither, such as"
                     + " /opt/bin/server,/opt/bin/worker@alice",
-            value -> Optional.of(entries(value).stream().map(ProtectedExecutable::parse).toList())),
-    /** Host names of HTTP requests. */
+            value -> Optional.of(
+                    entries(value).stream().map(ProtectedExecutable::parse).toList())),
     HOST_NAMES(
             "host names without ports, such as gpu-1.example.org,enforcer",
             value -> Optional.of(
@@ -124,26 +105,20 @@ public enum SettingKind {
             "[user@]host[:port] for each machine, such as gpu-1,raz@gpu-2:2222,[::1]:22",
             value -> Optional.of(HostAddress.parseList(value))),
 
-    /** A path that need not exist. */
     ABSOLUTE_PATH("an absolute path", value -> Optional.of(absolute(value))),
-    /** A file that the service can read now. */
     READABLE_FILE(
             "a file that can be read",
             value -> Optional.of(absolute(value)).filter(Files::isRegularFile).filter(Files::isReadable)),
     /** A file that lists hosts now. The message for an invalid one names the lines. */
     FILE_OF_HOSTS("a file with one host a line", value -> file(value, HostFile::new)),
-    /** A file that contains a token now. */
     FILE_OF_TOKEN(
             "a file with one token of at most 4096 ASCII characters without blanks",
             value -> file(value, SettingKind::token)),
-    /** A file of mail addresses. */
     FILE_OF_ADDRESSES(
             "a file with name=address on each line", value -> file(value, path -> new AddressFile(path).read())),
-    /** A file with the address of a receiver. */
     FILE_OF_WEB_ADDRESS(
             "a file with an address with https or http and a host",
             value -> webAddress(new SecretFile(absolute(value)).read())),
-    /** A file that contains a secret now. */
     FILE_OF_SECRET("a file with a secret on one line", value -> file(value, path -> new SecretFile(path).read()));
 
     /** The largest 32-bit number is no uid: the kernel uses it for none. */
@@ -191,7 +166,6 @@ public enum SettingKind {
         return word.matches(off) ? Optional.of(false) : Optional.of(true).filter(_ -> word.matches(on));
     }
 
-    /** Accepts what matches an expression, which allows at most nine digits. */
     private static Optional<Integer> number(String value, String digits, int highest) {
         return text(value, text -> text.matches(digits)).map(Integer::valueOf).filter(number -> number <= highest);
     }
@@ -238,7 +212,9 @@ public enum SettingKind {
         var kinds = Stream.of(NoticeKind.values())
                 .filter(kind -> words.contains(kind.label()))
                 .toList();
-        return Optional.of(kinds).filter(_ -> !kinds.isEmpty() && kinds.size() == Set.copyOf(words).size());
+        return Optional.of(kinds)
+                .filter(_ ->
+                        !kinds.isEmpty() && kinds.size() == Set.copyOf(words).size());
     }
 
     private static boolean isUser(String user) {

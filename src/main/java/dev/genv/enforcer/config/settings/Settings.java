@@ -2,16 +2,19 @@ package dev.genv.enforcer.config.settings;
 
 import dev.genv.enforcer.config.settings.SettingKind.Accepts;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
+import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.policy.RuleConfig;
 import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.remote.ssh.SshAccess.SshSettings;
+import dev.genv.enforcer.telemetry.GenvCollector.GenvMetrics;
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
 import io.smallrye.config.WithName;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -86,6 +89,59 @@ public record Settings(
                 remote.knownHosts()
                         .orElseThrow(() -> new IllegalStateException("the settings were read without known hosts")),
                 remote.timeout());
+    }
+
+    /** What the service does, and how often. */
+    @ConfigMapping(prefix = "")
+    public interface GeneralSettings {
+        /**
+         * {@code enforce} executes what the rules require. {@code audit} only reports: the service terminates no process and
+         * detaches no environment. Start with {@code audit}, and enforce when you agree with its reports.
+         */
+        @WithName("genv.enforcer.mode")
+        @WithDefault("enforce")
+        ServiceMode mode();
+
+        /**
+         * Time from the start of one cycle to the start of the next. Each cycle starts up to a fifth of it later, at random,
+         * so that users cannot predict it. A shorter interval reacts faster and runs nvidia-smi more often. {@code 0} runs a single
+         * cycle, prints its result and exits.
+         */
+        @WithName("genv.enforcer.interval")
+        @WithDefault("10s")
+        @Accepts(SettingKind.INTERVAL)
+        Duration interval();
+
+        /**
+         * genv's own switch. With {@code 0} the service sends no signal; it does everything else, and still detaches environments.
+         * Set {@code 0} if genv itself must not terminate processes either.
+         */
+        @WithName("genv.terminate-processes")
+        @WithDefault("1")
+        @Accepts(SettingKind.GENV_SWITCH)
+        boolean terminateProcesses();
+
+        /**
+         * Name of this node in reports, in the log and in the API. Unset means the host's name, also in a container. Set it where
+         * the host's name is not unique.
+         */
+        @WithName("genv.enforcer.node-name")
+        Optional<String> nodeName();
+
+        /**
+         * genv's own metrics, under the names of {@code genv monitor}, for genv's Grafana dashboard. {@code hosts} exports those of the
+         * machines and their devices. {@code all} also exports those of each process, environment and user; their number grows with the
+         * number of processes and users, up to a limit. Both values read the temperature, the power and the utilization of the devices in
+         * every cycle, not once a minute. This costs one more call of nvidia-smi in each cycle.
+         */
+        @WithName("genv.enforcer.genv-metrics")
+        @WithDefault("off")
+        GenvMetrics genvMetrics();
+
+        /** {@code true} writes each line of the log as a JSON object. Set it if a log collector reads the log. */
+        @WithName("quarkus.log.console.json.enabled")
+        @WithDefault("false")
+        boolean logJson();
     }
 
     /** How the service observes the GPUs. */
@@ -165,5 +221,49 @@ public record Settings(
         @WithDefault("90d")
         @Accepts(SettingKind.AGE)
         Duration dataMaxAge();
+    }
+
+    /** Where the service listens, and which requests it answers. Quarkus itself reads the variables {@code QUARKUS_…}. */
+    @ConfigMapping(prefix = "")
+    public interface HttpSettings {
+        /** Address of the API. The image sets {@code 0.0.0.0}. */
+        @WithName("quarkus.http.host")
+        @WithDefault("127.0.0.1")
+        String httpHost();
+
+        /** Port of the API. {@code 0} means any free port. */
+        @WithName("quarkus.http.port")
+        @WithDefault("8080")
+        @Accepts(SettingKind.PORT)
+        int httpPort();
+
+        /** Address of health and metrics. The image sets {@code 0.0.0.0}. */
+        @WithName("quarkus.management.host")
+        @WithDefault("127.0.0.1")
+        String managementHost();
+
+        /** Port of health and metrics. {@code 0} means any free port. */
+        @WithName("quarkus.management.port")
+        @WithDefault("9000")
+        @Accepts(SettingKind.PORT)
+        int managementPort();
+
+        /**
+         * File with a bearer token. If it is set, every request except those for health and for the files of the page requires the token. The service reads the
+         * file every second. While the file is missing, unreadable or not a regular file, these requests get 503 and readiness fails.
+         * The log warns if a user other than root and the service's own owns the file, can write to it or can replace it.
+         */
+        @WithName("genv.enforcer.api-token-file")
+        @Accepts(SettingKind.FILE_OF_TOKEN)
+        Optional<Path> apiTokenFile();
+
+        /**
+         * Host names by which clients may address the service, in addition to {@code localhost}, addresses and the node's name. Set
+         * it for the names of a proxy. Web pages of these hosts may send requests too. Separate the names by commas or blanks.
+         */
+        @WithName("genv.enforcer.http-allowed-hosts")
+        @WithDefault("")
+        @Accepts(SettingKind.HOST_NAMES)
+        List<String> httpAllowedHosts();
     }
 }

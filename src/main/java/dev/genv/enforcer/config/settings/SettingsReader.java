@@ -1,11 +1,12 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.config.settings.SettingErrors.InvalidSettingsException;
 import dev.genv.enforcer.config.settings.SettingKind.Accepts;
 import dev.genv.enforcer.config.settings.Settings.DataSettings;
+import dev.genv.enforcer.config.settings.Settings.GeneralSettings;
 import dev.genv.enforcer.config.settings.Settings.GpuSettings;
+import dev.genv.enforcer.config.settings.Settings.HttpSettings;
 import dev.genv.enforcer.config.settings.Settings.StateSettings;
-import dev.genv.enforcer.config.settings.Variables.UnknownVariables;
+import dev.genv.enforcer.config.settings.Variables.InvalidSettingsException;
 import dev.genv.enforcer.notification.MailSender.MailServer.Tls;
 import dev.genv.enforcer.remote.ssh.SshAccess;
 import io.smallrye.config.ConfigMappingInterface.Property;
@@ -17,6 +18,7 @@ import java.lang.reflect.Proxy;
 import java.net.URI;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -51,14 +53,12 @@ public final class SettingsReader {
     private static final SettingParser<String> TEXT = new SettingParser<>("text", Optional::of);
 
     private final Variables variables;
-    private final SettingErrors errors;
     private final SortedSet<String> known = variables();
     /** By property. */
     private final Map<String, Object> values = new HashMap<>();
 
     private SettingsReader(Variables variables) {
         this.variables = variables;
-        this.errors = new SettingErrors(variables);
     }
 
     /** Reads all settings. The exception has every variable that is invalid, and not only the first. */
@@ -69,15 +69,15 @@ public final class SettingsReader {
     public static SortedSet<String> variables() {
         var all = new TreeSet<>(RuleSettings.variables());
         GROUPS.forEach(group ->
-                group.getProperties().keySet().stream().map(Variables::nameOf).forEach(all::add));
+                properties(group).keySet().stream().map(Variables::nameOf).forEach(all::add));
         return all;
     }
 
     private Settings read() throws InvalidSettingsException {
-        GROUPS.forEach(group -> ConfigMappings.getProperties(group).forEach(this::read));
+        GROUPS.forEach(group -> properties(group).forEach(this::read));
         var settings = new Settings(
                 group(GeneralSettings.class),
-                RuleSettings.read(variables, errors),
+                RuleSettings.read(variables),
                 group(SafetySettings.class),
                 group(GpuSettings.class),
                 group(StateSettings.class),
@@ -86,21 +86,28 @@ public final class SettingsReader {
                 group(NotificationSettings.class),
                 group(RemoteSettings.class));
         checkTogether(settings);
-        UnknownVariables.check(variables, known, errors);
-        errors.throwIfAny();
+        variables.refuseUnknown(known);
+        variables.throwIfAnyIsInvalid();
         return settings;
+    }
+
+    /** Returns the properties of a group by their names. The library also names the elements of a list, as {@code hosts[*]}, which no variable sets. */
+    static Map<String, Property> properties(ConfigClass group) {
+        var all = new LinkedHashMap<>(ConfigMappings.getProperties(group));
+        all.keySet().removeIf(name -> name.endsWith("[*]"));
+        return all;
     }
 
     /** Reads the value of a setting. An invalid one becomes an error, and the default takes its place. */
     private void read(String name, Property property) {
         var parser = parserOf(property);
         var variable = Variables.nameOf(name);
-        var given = variables.value(variable).strip();
+        var given = variables.value(variable);
         if (!given.isEmpty() && !isExpressionOfQuarkus(name, given)) {
             try {
                 values.put(name, parser.parse(given));
             } catch (IllegalArgumentException e) {
-                errors.add(variable, String.valueOf(e.getMessage()));
+                variables.refuse(variable, String.valueOf(e.getMessage()));
             }
         }
         if (property.hasDefaultValue()) {
@@ -130,12 +137,13 @@ public final class SettingsReader {
 
     private <T> T group(Class<T> type) {
         var byMethod = new HashMap<String, Object>();
-        ConfigMappings.getProperties(ConfigClass.configClass(type)).forEach((name, property) -> {
+        properties(ConfigClass.configClass(type)).forEach((name, property) -> {
             var value = values.get(name);
-            byMethod.put(property.getMethod().getName(), property.isOptional() ? Optional.ofNullable(value) : value);
+            var method = property.getMethod();
+            byMethod.put(
+                    method.getName(), method.getReturnType() == Optional.class ? Optional.ofNullable(value) : value);
         });
-        return type.cast(
-                Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, new Group(byMethod)));
+        return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, new Group(byMethod)));
     }
 
     /** The values of a group by the names of its methods. */
@@ -159,7 +167,8 @@ public final class SettingsReader {
         if (settings.isSingleCycle()) {
             refuse(
                     List.of("DATA_DIR"),
-                    "expected no value with GENV_ENFORCER_INTERVAL=0, because a single cycle keeps its database in memory");
+                    "expected no value with GENV_ENFORCER_INTERVAL=0, because a single cycle keeps its database in"
+                            + " memory");
             refuse(
                     List.of("TERMINAL_MESSAGES", "MAIL_HOST", "WEBHOOK_URL", "WEBHOOK_URL_FILE"),
                     "expected to be unset with GENV_ENFORCER_INTERVAL=0, because a single cycle sends no messages");
@@ -187,13 +196,15 @@ public final class SettingsReader {
             refuseGroup("MAIL_", "has no effect without GENV_ENFORCER_MAIL_HOST");
         }
         if (isSet("WEBHOOK_URL") || isSet("WEBHOOK_URL_FILE")) {
-            check(isSet("WEBHOOK_URL") && isSet("WEBHOOK_URL_FILE"), "WEBHOOK_URL_FILE", "expected to be unset with GENV_ENFORCER_WEBHOOK_URL");
+            check(
+                    isSet("WEBHOOK_URL") && isSet("WEBHOOK_URL_FILE"),
+                    "WEBHOOK_URL_FILE",
+                    "expected to be unset with GENV_ENFORCER_WEBHOOK_URL");
             checkScheme("WEBHOOK_URL", notification.webhookUrl(), notification.webhookPlainHttp());
             checkScheme("WEBHOOK_URL_FILE", notification.webhookUrlFile(), notification.webhookPlainHttp());
         } else {
             refuseGroup(
-                    "WEBHOOK_",
-                    "has no effect without %sWEBHOOK_URL or %sWEBHOOK_URL_FILE".formatted(PREFIX, PREFIX));
+                    "WEBHOOK_", "has no effect without %sWEBHOOK_URL or %sWEBHOOK_URL_FILE".formatted(PREFIX, PREFIX));
         }
     }
 
@@ -201,8 +212,9 @@ public final class SettingsReader {
         check(
                 !isSet("REMOTE_KNOWN_HOSTS"),
                 "REMOTE_KNOWN_HOSTS",
-                "expected a file with the keys of the hosts, as ssh-keyscan writes it: the service refuses a host with an unknown key");
-        if (!errors.isEmpty()) { // an error may be that a file does not exist
+                "expected a file with the keys of the hosts, as ssh-keyscan writes it: the service refuses a host with"
+                        + " an unknown key");
+        if (variables.hasErrors()) { // an error may be that a file does not exist
             return;
         }
         try {
@@ -210,11 +222,10 @@ public final class SettingsReader {
         } catch (IllegalArgumentException e) {
             var message = String.valueOf(e.getMessage());
             var culprit = Stream.of("REMOTE_IDENTITY_FILE", "REMOTE_PASSPHRASE_FILE", "REMOTE_SSH_CONFIG")
-                    .filter(name -> isSet(name)
-                            && message.contains(variables.value(PREFIX + name).strip()))
+                    .filter(name -> isSet(name) && message.contains(variables.value(PREFIX + name)))
                     .findFirst()
                     .orElse("REMOTE_KNOWN_HOSTS");
-            errors.add(PREFIX + culprit, message);
+            variables.refuse(PREFIX + culprit, message);
         }
     }
 
@@ -223,7 +234,8 @@ public final class SettingsReader {
         check(
                 !isSet("MAIL_TO") && !isSet("MAIL_ADDRESS_FILE"),
                 "MAIL_TO",
-                "expected an address with {user}, or GENV_ENFORCER_MAIL_ADDRESS_FILE, because GENV_ENFORCER_MAIL_HOST is set");
+                "expected an address with {user}, or GENV_ENFORCER_MAIL_ADDRESS_FILE, because GENV_ENFORCER_MAIL_HOST"
+                        + " is set");
         check(
                 isSet("MAIL_USER") != isSet("MAIL_PASSWORD_FILE"),
                 isSet("MAIL_USER") ? "MAIL_PASSWORD_FILE" : "MAIL_USER",
@@ -251,7 +263,7 @@ public final class SettingsReader {
     /** Adds an error if a setting is invalid together with others. */
     private void check(boolean isInvalid, String name, String reason) {
         if (isInvalid) {
-            errors.add(PREFIX + name, reason);
+            variables.refuse(PREFIX + name, reason);
         }
     }
 

@@ -1,20 +1,35 @@
 package dev.genv.enforcer.config.settings;
 
+import dev.genv.enforcer.model.SafeText;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
 
-/** Environment variables. A blank one counts as unset. */
+/** Environment variables, and their errors, which are collected so that all are reported at once. A blank variable counts as unset. */
 public final class Variables {
     /** System properties that mean the same as variables, for tests and for dev mode. */
     private static final String PROPERTIES = "genv.enforcer.";
 
+    private static final String PREFIX = "GENV_ENFORCER_";
+    private static final int LONGEST = 1000;
+    private static final Pattern MAYBE_SECRET =
+            Pattern.compile("_((TOKEN|PASSPHRASE|PASSWORD|SECRET|URL)_FILE|WEBHOOK_URL)$");
+
+    /** Kubernetes sets such variables in every container for Services named genv-enforcer or genv-enforcer-…. */
+    private static final Pattern OF_A_SERVICE =
+            Pattern.compile(PREFIX + "([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?"
+                    + "|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)");
+
+    private static final int LARGEST_DISTANCE = 8;
+
     private final SortedMap<String, String> values = new TreeMap<>();
+    private final SortedMap<String, String> errors = new TreeMap<>();
 
     public Variables(Map<String, String> environment) {
         values.putAll(environment);
@@ -40,65 +55,91 @@ public final class Variables {
         return values.containsKey(name);
     }
 
-    /** Returns the value; empty if the variable is unset. */
+    /** Returns the value without blanks around it; empty if the variable is unset. */
     public String value(String name) {
-        return values.getOrDefault(name, "");
+        return values.getOrDefault(name, "").strip();
     }
 
-    /** Returns the names of all variables that are set, sorted. */
-    Iterable<String> names() {
-        return values.keySet();
+    /**
+     * Adds an error of a variable, whether it is set or not. Only the first error of each variable is reported. Its line omits the value if
+     * it may be a secret: the address of a webhook, or what an administrator set instead of a file.
+     */
+    void refuse(String name, String reason) {
+        refuse(name, MAYBE_SECRET.matcher(name).find() ? "" : "=" + values.getOrDefault(name, ""), reason);
     }
 
-    /** Finds variables that look like a setting but are none, because an administrator relies on them. */
-    static final class UnknownVariables {
-        private static final String PREFIX = "GENV_ENFORCER_";
-        /** Kubernetes sets such variables in every container for Services named genv-enforcer or genv-enforcer-…. */
-        private static final Pattern OF_A_SERVICE =
-                Pattern.compile(PREFIX + "([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?"
-                        + "|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)");
+    private void refuse(String name, String value, String reason) {
+        errors.putIfAbsent(
+                name,
+                "%s%s: %s"
+                        .formatted(
+                                SafeText.escape(name),
+                                SafeText.escape(value, LONGEST),
+                                SafeText.escape(reason, LONGEST)));
+    }
 
-        private static final int LARGEST_DISTANCE = 8;
+    /**
+     * Refuses variables that look like a setting but are none, because an administrator relies on them. Their values may be secrets, so they
+     * are not reported.
+     */
+    void refuseUnknown(Collection<String> known) {
+        values.forEach((name, value) -> {
+            var isOfKubernetes =
+                    OF_A_SERVICE.matcher(name).matches() || (name.endsWith("_PORT") && value.contains("://"));
+            if (name.startsWith(PREFIX) && !known.contains(name) && !isOfKubernetes) {
+                refuse(name, "", "there is no such setting" + nearest(name, known));
+            }
+        });
+    }
 
-        private UnknownVariables() {}
+    boolean hasErrors() {
+        return !errors.isEmpty();
+    }
 
-        static void check(Variables variables, Collection<String> known, SettingErrors errors) {
-            for (var name : variables.names()) {
-                if (name.startsWith(PREFIX) && !known.contains(name) && !isOfKubernetes(name, variables.value(name))) {
-                    errors.addUnknown(name, "there is no such setting" + nearest(name, known));
-                }
+    void throwIfAnyIsInvalid() throws InvalidSettingsException {
+        if (hasErrors()) {
+            throw new InvalidSettingsException(errors.values());
+        }
+    }
+
+    private static String nearest(String name, Collection<String> known) {
+        return known.stream()
+                .min(Comparator.comparingInt((String candidate) -> distance(candidate, name))
+                        .thenComparing(Comparator.naturalOrder()))
+                .filter(candidate -> distance(candidate, name) <= LARGEST_DISTANCE)
+                .map("; did you mean %s?"::formatted)
+                .orElse("");
+    }
+
+    /** Returns the Levenshtein distance: how many letters must be inserted, removed or changed. */
+    private static int distance(String one, String other) {
+        var row = new int[other.length() + 1];
+        for (var j = 0; j < row.length; j++) {
+            row[j] = j;
+        }
+        for (var i = 1; i <= one.length(); i++) {
+            var diagonal = row[0];
+            row[0] = i;
+            for (var j = 1; j < row.length; j++) {
+                var change = diagonal + (one.charAt(i - 1) == other.charAt(j - 1) ? 0 : 1);
+                diagonal = row[j];
+                row[j] = Math.min(change, Math.min(row[j - 1], diagonal) + 1);
             }
         }
+        return row[other.length()];
+    }
 
-        private static boolean isOfKubernetes(String name, String value) {
-            return OF_A_SERVICE.matcher(name).matches() || (name.endsWith("_PORT") && value.contains("://"));
+    /** Invalid settings, with which the service does not start. */
+    public static final class InvalidSettingsException extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        InvalidSettingsException(Collection<String> lines) {
+            super(String.join("\n", lines));
         }
 
-        private static String nearest(String name, Collection<String> known) {
-            return known.stream()
-                    .min(Comparator.comparingInt((String candidate) -> distance(candidate, name))
-                            .thenComparing(Comparator.naturalOrder()))
-                    .filter(candidate -> distance(candidate, name) <= LARGEST_DISTANCE)
-                    .map("; did you mean %s?"::formatted)
-                    .orElse("");
-        }
-
-        /** Returns the Levenshtein distance: how many letters must be inserted, removed or changed. */
-        private static int distance(String one, String other) {
-            var row = new int[other.length() + 1];
-            for (var j = 0; j < row.length; j++) {
-                row[j] = j;
-            }
-            for (var i = 1; i <= one.length(); i++) {
-                var diagonal = row[0];
-                row[0] = i;
-                for (var j = 1; j < row.length; j++) {
-                    var change = diagonal + (one.charAt(i - 1) == other.charAt(j - 1) ? 0 : 1);
-                    diagonal = row[j];
-                    row[j] = Math.min(change, Math.min(row[j - 1], diagonal) + 1);
-                }
-            }
-            return row[other.length()];
+        /** Returns one line for each invalid variable: its name, its value, and which values are valid. */
+        public List<String> lines() {
+            return String.valueOf(getMessage()).lines().toList();
         }
     }
 }

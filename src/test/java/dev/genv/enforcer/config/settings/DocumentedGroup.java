@@ -16,7 +16,6 @@ import com.sun.source.util.TreePath;
 import dev.genv.enforcer.policy.Rule.RuleSetting;
 import dev.genv.enforcer.policy.Rules;
 import io.smallrye.config.ConfigMappingInterface.Property;
-import io.smallrye.config.ConfigMappings;
 import io.smallrye.config.ConfigMappings.ConfigClass;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -76,7 +75,7 @@ record DocumentedGroup(String title, String description, List<Row> rows) {
     }
 
     private static DocumentedGroup read(ConfigClass group, DocTrees trees, CompilationUnitTree unit) {
-        Map<String, Map.Entry<String, Property>> properties = ConfigMappings.getProperties(group).entrySet().stream()
+        Map<String, Map.Entry<String, Property>> properties = SettingsReader.properties(group).entrySet().stream()
                 .collect(toMap(entry -> entry.getValue().getMethod().getName(), entry -> entry));
         var outer = (ClassTree) unit.getTypeDecls().getFirst();
         var type = Stream.concat(Stream.of(outer), outer.getMembers().stream())

@@ -49,8 +49,9 @@ class SettingsPageTest {
     @Test
     void everySettingHasAVariableOfItsOwn() {
         var variables = new ArrayList<>(RuleSettings.variables());
-        SettingsReader.GROUPS.forEach(group ->
-                group.getProperties().keySet().stream().map(Variables::nameOf).forEach(variables::add));
+        SettingsReader.GROUPS.forEach(group -> SettingsReader.properties(group).keySet().stream()
+                .map(Variables::nameOf)
+                .forEach(variables::add));
         assertThat(variables).hasSizeGreaterThan(40).doesNotHaveDuplicates();
     }
 }

@@ -7,9 +7,8 @@ import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import com.jcraft.jsch.JSch;
 import com.jcraft.jsch.KeyPair;
-import dev.genv.enforcer.config.settings.SettingErrors.InvalidSettingsException;
+import dev.genv.enforcer.config.settings.Variables.InvalidSettingsException;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
-import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.policy.RuleConfig;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
@@ -18,6 +17,7 @@ import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.testsupport.KnownRules;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -51,20 +51,13 @@ class SettingsTest {
         knownHosts = file("known_hosts", "");
     }
 
+    /** The page of settings shows the defaults. */
     @Test
-    void hasTheDocumentedDefaults() throws InvalidSettingsException {
+    void eachRuleHasItsDefault() throws InvalidSettingsException {
         var settings = SettingsReader.read(new Variables(Map.of()));
 
-        assertThat(settings.general().interval()).isEqualTo(Duration.ofSeconds(10));
-        assertThat(settings.general().mode()).isEqualTo(ServiceMode.ENFORCE);
-        assertThat(settings.general().terminateProcesses()).isTrue();
         assertThat(settings.safetyLimits())
                 .isEqualTo(new SafetyLimits(Duration.ofSeconds(30), Duration.ofSeconds(30), 10));
-        assertThat(settings.stateDirectory()).isEqualTo(Path.of("/var/tmp/genv"));
-        assertThat(settings.safety().requireHostPid()).isTrue();
-        assertThat(settings.safety().protectedExecutables()).isEmpty();
-        assertThat(settings.safety().exemptUsers()).isEmpty();
-        assertThat(settings.notification().terminalMessages()).isFalse();
         assertThat(settings.isRemote()).isFalse();
         assertThat(settings.rules()).containsOnlyKeys(KnownRules.all());
         settings.rules()
@@ -74,34 +67,40 @@ class SettingsTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-            INTERVAL                   | ' 2m '         | general.interval             | PT2M
-            INTERVAL                   | 1500ms         | general.interval             | PT1.5S
-            MODE                       | ' aUdIt '      | general.mode                 | AUDIT
-            MODE                       | ''             | general.mode                 | ENFORCE
-            WHATEVER                   | ''             | general.mode                 | ENFORCE
-            NODE_NAME                  | ${HOME} a\\,b  | general.nodeName             | Optional[${HOME} a\\,b]
-            GENV_TERMINATE_PROCESSES   | 0              | general.terminateProcesses   | false
-            GENV_TMPDIR                | /srv/genv      | stateDirectory               | /srv/genv
-            GENV_TMPDIR                | ' '            | stateDirectory               | /var/tmp/genv
-            DATA_MAX_SIZE              | 4MiB           | data.dataMaxSize.bytes       | 4194304
-            GRACE                      | 2m             | safetyLimits.grace           | PT2M
-            COMPLIANCE_PERIOD          | 10m            | safetyLimits.compliancePeriod | PT10M
-            MAX_TERMINATIONS_PER_CYCLE | 0              | safetyLimits.maxTerminations | 0
-            EXEMPT_USERS               | ' a,10 , b-c$' | safety.exemptUsers           | [a, 10, b-c$]
-            REMOTE_USERNAME            | raz            | remote.username              | Optional[raz]
-            REMOTE_TIMEOUT             | 3s             | remote.timeout               | PT3S
-            REMOTE_SUDO                | false          | remote.sudo                  | false
-            REMOTE_STATE_DIR           | /srv/genv      | remote.stateDir              | /srv/genv
-            # Otherwise the service would enforce on its own node instead of the machines.
-            REMOTE_HOSTS               | ,              | isRemote                     | true
-            WEBHOOK_URL                | http://127.0.0.1/         | notification.webhookUrl | Optional[http://127.0.0.1/]
-            WEBHOOK_URL                | http://[::1]:8000/x?y=1   | notification.webhookUrl | Optional[http://[::1]:8000/x?y=1]
-            WEBHOOK_URL                | https://example.org       | notification.webhookUrl | Optional[https://example.org]
-            # Quarkus expands it.
-            QUARKUS_HTTP_PORT          | ${PORT:8080}   | http.httpPort                | 8080
-            """)
-    void readsTheValue(String variable, String value, String setting, String expected) throws InvalidSettingsException {
-        assertThat(read(Map.of(variable, value))).extracting(setting).asString().isEqualTo(expected);
+        INTERVAL                   | ' 2m '         | general.interval             | PT2M
+        INTERVAL                   | 1500ms         | general.interval             | PT1.5S
+        MODE                       | ' aUdIt '      | general.mode                 | AUDIT
+        MODE                       | ''             | general.mode                 | ENFORCE
+        WHATEVER                   | ''             | general.mode                 | ENFORCE
+        NODE_NAME                  | ${HOME} a\\,b  | general.nodeName             | Optional[${HOME} a\\,b]
+        GENV_TERMINATE_PROCESSES   | 0              | general.terminateProcesses   | false
+        GENV_TMPDIR                | /srv/genv      | stateDirectory               | /srv/genv
+        GENV_TMPDIR                | ' '            | stateDirectory               | /var/tmp/genv
+        DATA_MAX_SIZE              | 4MiB           | data.dataMaxSize.bytes       | 4194304
+        GRACE                      | 2m             | safetyLimits.grace           | PT2M
+        COMPLIANCE_PERIOD          | 10m            | safetyLimits.compliancePeriod | PT10M
+        MAX_TERMINATIONS_PER_CYCLE | 0              | safetyLimits.maxTerminations | 0
+        EXEMPT_USERS               | ' a,10 , b-c$' | safety.exemptUsers           | [a, 10, b-c$]
+        REMOTE_USERNAME            | raz            | remote.username              | Optional[raz]
+        REMOTE_TIMEOUT             | 3s             | remote.timeout               | PT3S
+        REMOTE_SUDO                | false          | remote.sudo                  | false
+        REMOTE_STATE_DIR           | /srv/genv      | remote.stateDir              | /srv/genv
+        # Otherwise the service would enforce on its own node instead of the machines.
+        REMOTE_HOSTS               | ,              | isRemote                     | true
+        WEBHOOK_URL                | http://127.0.0.1/         | notification.webhookUrl | Optional[http://127.0.0.1/]
+        WEBHOOK_URL                | http://[::1]:8000/x?y=1   | notification.webhookUrl | Optional[http://[::1]:8000/x?y=1]
+        WEBHOOK_URL                | https://example.org       | notification.webhookUrl | Optional[https://example.org]
+        # Quarkus expands it.
+        QUARKUS_HTTP_PORT          | ${PORT:8080}   | http.httpPort                | 8080
+        """)
+    void readsTheValue(String variable, String value, String setting, String expected) throws Exception {
+        Object found = read(Map.of(variable, value));
+        for (var name : setting.split("\\.")) {
+            // The class of a group is a proxy, which only its interface makes accessible.
+            var type = Proxy.isProxyClass(found.getClass()) ? found.getClass().getInterfaces()[0] : found.getClass();
+            found = type.getMethod(name).invoke(found);
+        }
+        assertThat(found).hasToString(expected);
     }
 
     @ParameterizedTest
@@ -203,57 +202,57 @@ class SettingsTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-            MODE                     | enforec              | expected enforce or audit
-            INTERVAL                 | abc                  | expected 0 for a single cycle, or a time from 1s to 24h, such as 10s or 2m
-            INTERVAL                 | 500ms                | expected 0 for a single cycle
-            INTERVAL                 | 25h                  | expected 0 for a single cycle
-            INTERVAL                 | PT10S                | expected 0 for a single cycle
-            COMPLIANCE_PERIOD        | 0                    | expected a time from 1s to 24h, such as 60s or 10m
-            PROTECTED_EXECUTABLES    | opt/a                | expected absolute paths
-            PROTECTED_EXECUTABLES    | /opt/a@              | expected absolute paths
-            PROTECTED_EXECUTABLES    | /opt/a,b@alice       | expected absolute paths
-            PROTECTED_EXECUTABLES    | @alice               | expected absolute paths
-            EXEMPT_USERS             | @                    | expected names or uids of users, such as alice,1003
-            EXEMPT_USERS             | alice@host           | expected names or uids
-            EXEMPT_USERS             | 4294967295           | expected names or uids
-            EXEMPT_USERS             | a=b                  | expected names or uids
-            EXEMPT_USERS             | *                    | expected names or uids
-            EXEMPT_USERS             | /home/alice          | expected names or uids
-            EXEMPT_USERS             | a=b" threw an Exception whilst being converted c | expected names or uids
-            MAX_DEVICES_PER_USER     | -1                   | expected a whole number from 0
-            MAX_DEVICES_FOR_USER     | john                 | expected users with a limit each, each once, such as john=3,paul=2
-            IDLE_AFTER               | 0s                   | expected a time from 1s to 3650d, such as 4h or 2d
-            IDLE_UTILIZATION         | 101                  | expected a whole number from 0 to 100
-            MAX_MEMORY_PER_USER      | 40x                  | expected an amount of memory such as 40g or 512mi
-            MAX_MEMORY_FOR_USER      | john=1g,john=2g      | expected users with an amount of memory each, each once, such as john=40g,paul=512mi
-            ENV_OWNER                | maybe                | expected off, audit or enforce
-            UNLISTED_PROCESSES       | enforce              | expected off or audit, because this rule only reports
-            STATE_DIR                | relative             | expected an absolute path
-            GENV_METRICS             | some                 | expected off, hosts or all
-            REQUIRE_HOST_PID         | maybe                | expected true or false
-            GENV_TERMINATE_PROCESSES | no                   | expected 0 or 1
-            DATA_MAX_SIZE            | 4095KiB              | expected a size from 4MiB to 1024GiB, such as 256MiB or 2GiB
-            QUARKUS_HTTP_PORT        | $PORT                | expected a port, 0 to 65535
-            TERMINAL_MESSAGES        | maybe                | expected on or off
-            MAIL_HOST                | a b                  | expected the name or the address of a host
-            MAIL_TLS                 | maybe                | expected required, opportunistic or none
-            MAIL_FROM                | GPU <gpu@example.org> | expected a mail address
-            MAIL_TO                  | user@example.org     | expected a mail address with {user}
-            MAIL_TO                  | {user}               | expected a mail address with {user}
-            MAIL_DELAY               | 25h                  | expected a time from 0s to 24h
-            MAIL_MAX_PER_HOUR        | 61                   | expected a whole number from 1 to 60
-            WEBHOOK_FORMAT           | xml                  | expected cloudevents or text
-            WEBHOOK_EVENTS           | acted,closed         | expected opened, warned, acted or resolved, such as acted,resolved
-            MAIL_REPLY_TO            | somebody             | expected a mail address
-            PUBLIC_URL               | gpus.example.org     | expected an address with https or http and a host
-            REMOTE_HOSTS             | gpu-1,@              | "@" is not a user name
-            REMOTE_HOSTS             | gpu-1:99999          | "gpu-1:99999" is not a port
-            REMOTE_HOSTFILE          | /does/not/exist      | /does/not/exist: there is no such file
-            REMOTE_KNOWN_HOSTS       | /does/not/exist      | expected a file that can be read
-            REMOTE_USERNAME          | -oProxyCommand       | expected the name of a user
-            REMOTE_IDENTITY_FILE     | /does/not/exist      | expected a file that can be read
-            REMOTE_TIMEOUT           | 0                    | expected a time from 1ms to 24h
-            """)
+        MODE                     | enforec              | expected enforce or audit
+        INTERVAL                 | abc                  | expected 0 for a single cycle, or a time from 1s to 24h, such as 10s or 2m
+        INTERVAL                 | 500ms                | expected 0 for a single cycle
+        INTERVAL                 | 25h                  | expected 0 for a single cycle
+        INTERVAL                 | PT10S                | expected 0 for a single cycle
+        COMPLIANCE_PERIOD        | 0                    | expected a time from 1s to 24h, such as 60s or 10m
+        PROTECTED_EXECUTABLES    | opt/a                | expected absolute paths
+        PROTECTED_EXECUTABLES    | /opt/a@              | expected absolute paths
+        PROTECTED_EXECUTABLES    | /opt/a,b@alice       | expected absolute paths
+        PROTECTED_EXECUTABLES    | @alice               | expected absolute paths
+        EXEMPT_USERS             | @                    | expected names or uids of users, such as alice,1003
+        EXEMPT_USERS             | alice@host           | expected names or uids
+        EXEMPT_USERS             | 4294967295           | expected names or uids
+        EXEMPT_USERS             | a=b                  | expected names or uids
+        EXEMPT_USERS             | *                    | expected names or uids
+        EXEMPT_USERS             | /home/alice          | expected names or uids
+        EXEMPT_USERS             | a=b" threw an Exception whilst being converted c | expected names or uids
+        MAX_DEVICES_PER_USER     | -1                   | expected a whole number from 0
+        MAX_DEVICES_FOR_USER     | john                 | expected users with a limit each, each once, such as john=3,paul=2
+        IDLE_AFTER               | 0s                   | expected a time from 1s to 3650d, such as 4h or 2d
+        IDLE_UTILIZATION         | 101                  | expected a whole number from 0 to 100
+        MAX_MEMORY_PER_USER      | 40x                  | expected an amount of memory such as 40g or 512mi
+        MAX_MEMORY_FOR_USER      | john=1g,john=2g      | expected users with an amount of memory each, each once, such as john=40g,paul=512mi
+        ENV_OWNER                | maybe                | expected off, audit or enforce
+        UNLISTED_PROCESSES       | enforce              | expected off or audit, because this rule only reports
+        STATE_DIR                | relative             | expected an absolute path
+        GENV_METRICS             | some                 | expected off, hosts or all
+        REQUIRE_HOST_PID         | maybe                | expected true or false
+        GENV_TERMINATE_PROCESSES | no                   | expected 0 or 1
+        DATA_MAX_SIZE            | 4095KiB              | expected a size from 4MiB to 1024GiB, such as 256MiB or 2GiB
+        QUARKUS_HTTP_PORT        | $PORT                | expected a port, 0 to 65535
+        TERMINAL_MESSAGES        | maybe                | expected on or off
+        MAIL_HOST                | a b                  | expected the name or the address of a host
+        MAIL_TLS                 | maybe                | expected required, opportunistic or none
+        MAIL_FROM                | GPU <gpu@example.org> | expected a mail address
+        MAIL_TO                  | user@example.org     | expected a mail address with {user}
+        MAIL_TO                  | {user}               | expected a mail address with {user}
+        MAIL_DELAY               | 25h                  | expected a time from 0s to 24h
+        MAIL_MAX_PER_HOUR        | 61                   | expected a whole number from 1 to 60
+        WEBHOOK_FORMAT           | xml                  | expected cloudevents or text
+        WEBHOOK_EVENTS           | acted,closed         | expected opened, warned, acted or resolved, such as acted,resolved
+        MAIL_REPLY_TO            | somebody             | expected a mail address
+        PUBLIC_URL               | gpus.example.org     | expected an address with https or http and a host
+        REMOTE_HOSTS             | gpu-1,@              | "@" is not a user name
+        REMOTE_HOSTS             | gpu-1:99999          | "gpu-1:99999" is not a port
+        REMOTE_HOSTFILE          | /does/not/exist      | /does/not/exist: there is no such file
+        REMOTE_KNOWN_HOSTS       | /does/not/exist      | expected a file that can be read
+        REMOTE_USERNAME          | -oProxyCommand       | expected the name of a user
+        REMOTE_IDENTITY_FILE     | /does/not/exist      | expected a file that can be read
+        REMOTE_TIMEOUT           | 0                    | expected a time from 1ms to 24h
+        """)
     void refusesAnInvalidValue(String variable, String value, String reason) {
         assertThat(errors(Map.of(variable, value)))
                 .singleElement()
@@ -391,10 +390,7 @@ class SettingsTest {
     }
 
     @ParameterizedTest
-    @CsvSource({
-        "MAX_DEVICES_PER_USR,did you mean GENV_ENFORCER_MAX_DEVICES_PER_USER?",
-        "QQQQQQQQQQQQQQQ,"
-    })
+    @CsvSource({"MAX_DEVICES_PER_USR,did you mean GENV_ENFORCER_MAX_DEVICES_PER_USER?", "QQQQQQQQQQQQQQQ,"})
     void refusesAnUnknownVariableAndNamesTheNearestSetting(String name, String hint) {
         assertThat(errors(Map.of(name, "x")))
                 .containsExactly(nameOf(name) + ": there is no such setting" + (hint == null ? "" : "; " + hint));
