@@ -95,7 +95,7 @@ class SettingsTest {
         """)
     void readsTheValue(String variable, String value, String setting, String expected) throws Exception {
         Object found = read(Map.of(variable, value));
-        for (var name : setting.split("\\.")) {
+        for (var name : setting.split("\\.", -1)) {
             // The class of a group is a proxy, which only its interface makes accessible.
             var type = Proxy.isProxyClass(found.getClass()) ? found.getClass().getInterfaces()[0] : found.getClass();
             found = type.getMethod(name).invoke(found);
