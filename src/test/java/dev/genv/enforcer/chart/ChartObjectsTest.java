@@ -93,10 +93,6 @@ class ChartObjectsTest {
 
     /** All rendered objects. */
     private static void check(RenderedChart chart) throws IOException {
-        check(chart, RenderedChart.NAME);
-    }
-
-    private static void check(RenderedChart chart, String release) throws IOException {
         var seen = new HashSet<String>();
         for (var each : chart.documents()) {
             var kind = each.path("kind").asText();
@@ -106,7 +102,7 @@ class ChartObjectsTest {
             assertThat(each.at("/metadata/namespace").asText())
                     .isEqualTo(kind.equals("SecurityContextConstraints") ? "" : RenderedChart.NAMESPACE);
             assertThat(each.at("/metadata/labels/app.kubernetes.io~1instance").asText())
-                    .isEqualTo(release);
+                    .isEqualTo(RenderedChart.NAME);
             if (OPERATOR_FIELDS.containsKey(kind)) {
                 assertThat(each.path("apiVersion").asText()).isEqualTo("monitoring.coreos.com/v1");
                 assertThat(names(each.path("spec"))).isSubsetOf(OPERATOR_FIELDS.get(kind));

@@ -20,7 +20,7 @@ class ChartQueriesTest {
     @Test
     void everyExpressionIsBalanced() {
         var all = Stream.concat(ChartQueries.alerts(), ChartQueries.dashboard()).toList();
-        assertThat(all).hasSizeGreaterThan(40).allMatch(query -> new PromExpression(query).isBalanced());
+        assertThat(all).hasSizeGreaterThan(40).allMatch(query -> new ChartQueries.PromExpression(query).isBalanced());
     }
 
     static Stream<Arguments> labels() {

@@ -4,16 +4,22 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.testsupport.TestTimeouts;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.linux.Programs;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 
 /** A fake node for the packaged program: a state directory, a fake nvidia-smi, and the settings for both. */
@@ -23,11 +29,12 @@ public final class Node implements AutoCloseable {
     private static final Pattern MANAGEMENT =
             Pattern.compile("Management interface listening on http://127\\.0\\.0\\.1:([0-9]+)");
 
+    private static final int SIGTERM_EXIT_CODE = 143;
+
     private static final Pattern PEAK = Pattern.compile("VmHWM:\\s+([0-9]+) kB");
     private static final Pattern LIMIT = Pattern.compile("\n  limits:\n(?: +#.*\n)* +memory: ([0-9]+)Mi\n");
 
-    /** The JVM flags of the image on a node, so that the suites run with the same memory. */
-    private static final List<String> FLAGS = ImageFlags.ofNode();
+    private static final Pattern FLAG = Pattern.compile("-X(?!X:AOT)\\S+");
 
     public final Path directory;
     public final Path stateDirectory;
@@ -39,6 +46,7 @@ public final class Node implements AutoCloseable {
     private int startCount;
     private Path temporaryFolder;
     private Duration storeLimit = TestTimeouts.HANG;
+    /** The service creates this AOT cache instead of using one. */
     private Optional<Path> trainedCache = Optional.empty();
 
     /** The output and the exit code of the program. */
@@ -81,6 +89,15 @@ public final class Node implements AutoCloseable {
         return this;
     }
 
+    /** Adds a database, and returns its folder. */
+    public Path addDatabase() throws IOException {
+        var folder = Files.createDirectory(
+                directory.resolve("data"),
+                PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        set("DATA_DIR", folder);
+        return folder;
+    }
+
     public Path devicesJson() {
         return stateDirectory.resolve("devices.json");
     }
@@ -113,11 +130,9 @@ public final class Node implements AutoCloseable {
         var log = directory.resolve("log-" + startCount);
         var command = new ArrayList<>(launcher);
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(FLAGS);
+        command.addAll(imageFlags());
         command.add(
-                trainedCache.isPresent()
-                        ? "-XX:AOTCacheOutput=" + trainedCache.get()
-                        : "-XX:AOTCache=" + AotCache.of(JAR));
+                trainedCache.isPresent() ? "-XX:AOTCacheOutput=" + trainedCache.get() : "-XX:AOTCache=" + aotCache());
         command.addAll(List.of(
                 "-Dstore.limit-seconds=" + storeLimit.toSeconds(),
                 "-Djava.io.tmpdir=" + temporaryFolder,
@@ -144,10 +159,66 @@ public final class Node implements AutoCloseable {
         return this;
     }
 
-    /** The service creates this AOT cache instead of using one. */
-    Node writesAotCache(Path file) {
-        trainedCache = Optional.of(file);
-        return this;
+    /** The JVM flags of the image on a node, so that the suites run with the same memory; without the one for the AOT cache. */
+    private static List<String> imageFlags() throws IOException {
+        var script = Files.readString(Path.of("docker/genv-enforcer"));
+        var ofFleets = script.substring(script.indexOf("if "), script.indexOf("else"));
+        return FLAG.matcher(script.replace(ofFleets, ""))
+                .results()
+                .map(MatchResult::group)
+                .toList();
+    }
+
+    /**
+     * The AOT cache of the packaged service, which the image has too. A service that uses it needs half of the processor time to start,
+     * and the suites start more than a hundred services. The first caller makes it, and callers in other JVMs wait for that.
+     */
+    private static synchronized Path aotCache() throws IOException {
+        var cache = JAR.resolveSibling("app-%s.aot".formatted(Runtime.version()));
+        var options = new StandardOpenOption[] {StandardOpenOption.CREATE, StandardOpenOption.WRITE};
+        try (var file = FileChannel.open(JAR.resolveSibling("app.aot.lock"), options);
+                var _ = file.lock()) {
+            if (!Files.exists(cache) || isStale(cache)) {
+                train(cache);
+            }
+        }
+        return cache;
+    }
+
+    /** The JVM uses a cache even if a jar was replaced. */
+    private static boolean isStale(Path cache) throws IOException {
+        var made = Files.getLastModifiedTime(cache);
+        try (var files = Files.walk(cache.getParent())) {
+            for (var file :
+                    files.filter(path -> path.toString().endsWith(".jar")).toList()) {
+                if (Files.getLastModifiedTime(file).compareTo(made) >= 0) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    /** The JVM writes the cache when the service ends. */
+    private static void train(Path cache) throws IOException {
+        var directory = Files.createTempDirectory(cache.getParent(), "training-");
+        var draft = directory.resolve("draft.aot");
+        try (var node = new Node(directory)) {
+            node.gpus.gpus(3);
+            node.state.device(0).device(1).device(2).write();
+            node.trainedCache = Optional.of(draft);
+            var service = node.startService();
+            var serviceClient = new ServiceClient(service);
+            serviceClient.awaitNext(serviceClient.observe());
+            serviceClient.json("/violations");
+            serviceClient.status("/q/health/ready");
+            service.stop();
+            if (service.process().exitValue() != SIGTERM_EXIT_CODE || !Files.exists(draft)) {
+                throw new IOException("There is no AOT cache: " + service.outputLines());
+            }
+        }
+        Files.move(draft, cache, StandardCopyOption.REPLACE_EXISTING);
+        Programs.run("rm", "-r", directory.toString());
     }
 
     @Override

@@ -15,7 +15,6 @@ import java.net.http.HttpTimeoutException;
 import java.time.Duration;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 
 /** A client of the HTTP API of a running service. */
@@ -98,17 +97,10 @@ public final class ServiceClient {
 
     /** Waits for the next observation after this one. */
     public Observation awaitNext(Observation observation) {
-        return awaitNext(observation, this::observe);
-    }
-
-    /** The same on the host of that name. */
-    public Observation awaitNext(Observation observation, String name) {
-        return awaitNext(observation, () -> observe(name));
-    }
-
-    private static Observation awaitNext(Observation observation, Callable<Observation> again) {
         return await().pollInterval(POLL_INTERVAL)
-                .until(again, next -> !next.time().isEmpty() && !next.time().equals(observation.time()));
+                .until(
+                        this::observe,
+                        next -> !next.time().isEmpty() && !next.time().equals(observation.time()));
     }
 
     /** Waits for a complete observation without problems. */
@@ -117,8 +109,8 @@ public final class ServiceClient {
     }
 
     /** The same on the host of that name. */
-    public void awaitHealthy(Duration timeLimit, String name) {
-        await().atMost(timeLimit).pollInterval(POLL_INTERVAL).until(() -> observe(name), Observation::isHealthy);
+    public void awaitHealthy(String name) {
+        await().pollInterval(POLL_INTERVAL).until(() -> observe(name), Observation::isHealthy);
     }
 
     /** Waits for the first observation. */

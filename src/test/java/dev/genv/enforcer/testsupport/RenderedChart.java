@@ -11,7 +11,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
 
 /** The output of {@code helm template} for some values, without a cluster. */
@@ -38,17 +37,28 @@ public final class RenderedChart {
      * @throws IllegalStateException if the chart refuses them, with Helm's whole message
      */
     public static RenderedChart of(String values) {
-        return render(CHART, NAME, KUBERNETES, values);
-    }
-
-    /** The same with another name of the release. */
-    public static RenderedChart ofRelease(String name, String values) {
-        return render(CHART, name, KUBERNETES, values);
+        return forKubernetes(KUBERNETES, values);
     }
 
     /** The same for a Kubernetes version, such as {@code 1.29.0}. */
     public static RenderedChart forKubernetes(String kubernetes, String values) {
-        return render(CHART, NAME, kubernetes, values);
+        try {
+            var file = Files.createTempFile("values", ".yaml");
+            try {
+                Files.writeString(file, values);
+                return new RenderedChart(new Helm(CHART)
+                        .template()
+                        .withName(NAME)
+                        .withNamespace(NAMESPACE)
+                        .withKubeVersion(kubernetes)
+                        .withValuesFile(file)
+                        .call());
+            } finally {
+                Files.delete(file);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** Renders one of the chart's own examples, {@code ci/NAME-values.yaml}. */
@@ -75,26 +85,6 @@ public final class RenderedChart {
         throw new AssertionError("the chart accepts\n" + values);
     }
 
-    private static RenderedChart render(Path chart, String release, String kubernetes, String values) {
-        try {
-            var file = Files.createTempFile("values", ".yaml");
-            try {
-                Files.writeString(file, values);
-                return new RenderedChart(new Helm(chart)
-                        .template()
-                        .withName(release)
-                        .withNamespace(NAMESPACE)
-                        .withKubeVersion(kubernetes)
-                        .withValuesFile(file)
-                        .call());
-            } finally {
-                Files.delete(file);
-            }
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
     /** Returns the exact output of Helm. */
     public String text() {
         return text;
@@ -102,7 +92,11 @@ public final class RenderedChart {
 
     public List<JsonNode> documents() {
         if (documents == null) {
-            documents = parseAll(text);
+            try (var values = YAML.readerFor(JsonNode.class).<JsonNode>readValues(text)) {
+                documents = values.readAll().stream().filter(JsonNode::isObject).toList();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
         }
         return documents;
     }
@@ -154,17 +148,6 @@ public final class RenderedChart {
         try {
             var tree = YAML.readTree(yaml);
             return tree.isMissingNode() || tree.isNull() ? YAML.createObjectNode() : tree;
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    private static List<JsonNode> parseAll(String yaml) {
-        try (var values = YAML.readerFor(JsonNode.class).<JsonNode>readValues(yaml)) {
-            var all = values.readAll();
-            return StreamSupport.stream(all.spliterator(), false)
-                    .filter(JsonNode::isObject)
-                    .toList();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -34,11 +34,6 @@ public final class Requirements {
                 "run the build as root with SYS_ADMIN or CHECKPOINT_RESTORE");
     }
 
-    /** Requires a user other than root. */
-    public static void ordinaryUser() throws IOException {
-        require(!CurrentProcess.isRoot(), "an ordinary user", "run the build as one");
-    }
-
     /** Requires a program at this path, of this Debian package. */
     public static void program(String path, String debianPackage) {
         require(Files.isExecutable(Path.of(path)), path, "apt install " + debianPackage);

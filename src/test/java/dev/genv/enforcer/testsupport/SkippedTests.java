@@ -1,11 +1,9 @@
 package dev.genv.enforcer.testsupport;
 
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -20,37 +18,36 @@ public final class SkippedTests {
 
     private SkippedTests() {}
 
-    /** The beginning of the build, and the folders of its reports. */
+    /** The beginning of the build, and the folders of its reports, which can contain reports of an earlier build. */
     public static void main(String... arguments) throws Exception {
         var begin = FileTime.from(Instant.parse(arguments[0]));
-        var reports = new ArrayList<Path>();
-        for (var folder : List.of(arguments).subList(1, arguments.length)) {
-            reports.addAll(reportsSince(begin, Path.of(folder)));
-        }
-        System.out.println(summary(reports));
-    }
-
-    static String summary(List<Path> reports) throws Exception {
         var counts = new TreeMap<String, Integer>();
-        for (var report : reports) {
-            var skipped = DocumentBuilderFactory.newDefaultInstance()
-                    .newDocumentBuilder()
-                    .parse(report.toFile())
-                    .getElementsByTagName("skipped");
-            for (var i = 0; i < skipped.getLength(); i++) {
-                if (skipped.item(i) instanceof Element element) {
-                    counts.merge(reason(element), 1, Integer::sum);
+        for (var folder : List.of(arguments).subList(1, arguments.length)) {
+            if (Files.isDirectory(Path.of(folder))) {
+                try (var reports = Files.newDirectoryStream(Path.of(folder), "TEST-*.xml")) {
+                    for (var report : reports) {
+                        if (Files.getLastModifiedTime(report).compareTo(begin) >= 0) {
+                            count(report, counts);
+                        }
+                    }
                 }
             }
         }
-        return counts.isEmpty()
-                ? "Skipped: no test"
-                : "Skipped: "
-                        + counts.entrySet().stream()
-                                .sorted(Map.Entry.<String, Integer>comparingByValue()
-                                        .reversed())
-                                .map(entry -> "%d %s".formatted(entry.getValue(), entry.getKey()))
-                                .collect(Collectors.joining(", "));
+        var all = counts.entrySet().stream()
+                .sorted(Map.Entry.<String, Integer>comparingByValue().reversed())
+                .map(entry -> "%d %s".formatted(entry.getValue(), entry.getKey()))
+                .collect(Collectors.joining(", "));
+        System.out.println("Skipped: " + (all.isEmpty() ? "no test" : all));
+    }
+
+    private static void count(Path report, Map<String, Integer> counts) throws Exception {
+        var skipped = DocumentBuilderFactory.newDefaultInstance()
+                .newDocumentBuilder()
+                .parse(report.toFile())
+                .getElementsByTagName("skipped");
+        for (var i = 0; i < skipped.getLength(); i++) {
+            counts.merge(reason((Element) skipped.item(i)), 1, Integer::sum);
+        }
     }
 
     /** Surefire writes the reason of a disabled test into an attribute, and that of an aborted test into a stack trace. */
@@ -61,21 +58,5 @@ public final class SkippedTests {
         return requirement.find()
                 ? "for want of %s (%s)".formatted(requirement.group(1), requirement.group(2))
                 : "(%s)".formatted(firstLine);
-    }
-
-    /** The folders can contain reports of an earlier build. */
-    private static List<Path> reportsSince(FileTime begin, Path folder) throws IOException {
-        if (!Files.isDirectory(folder)) {
-            return List.of();
-        }
-        var reports = new ArrayList<Path>();
-        try (var files = Files.newDirectoryStream(folder, "TEST-*.xml")) {
-            for (var file : files) {
-                if (Files.getLastModifiedTime(file).compareTo(begin) >= 0) {
-                    reports.add(file);
-                }
-            }
-        }
-        return reports;
     }
 }

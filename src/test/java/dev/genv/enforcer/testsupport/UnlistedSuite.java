@@ -132,12 +132,17 @@ public abstract class UnlistedSuite {
     }
 
     private static void map(FakeProc.FakeProcess process, Path file) throws IOException {
+        refuse(writeMapping(process, file));
+    }
+
+    /** Writes a mapping of a file, and returns the place of its link. */
+    private static Path writeMapping(FakeProc.FakeProcess process, Path file) throws IOException {
         var device = (long) Files.getAttribute(file, "unix:dev");
         Files.writeString(
                 process.file("maps"),
                 "%s rw-s 00000000 %02x:%02x %d  /any name\n"
                         .formatted(RANGE, device >>> 8, device & 0xff, (long) Files.getAttribute(file, "unix:ino")));
-        refuse(Files.createDirectories(process.file("map_files")).resolve(RANGE));
+        return Files.createDirectories(process.file("map_files")).resolve(RANGE);
     }
 
     private static void addDevice(Path root) throws IOException {
@@ -206,14 +211,7 @@ public abstract class UnlistedSuite {
     protected final FakeProc.FakeProcess map(int pid, Path listed, Path mapped) throws IOException {
         var process = new FakeProc(proc()).process(pid);
         Files.createDirectory(process.file("fd"));
-        var range = "7f0000000000-7f0000001000";
-        var device = (long) Files.getAttribute(listed, "unix:dev");
-        Files.writeString(
-                process.file("maps"),
-                "%s rw-s 00000000 %02x:%02x %d  /any name\n"
-                        .formatted(range, device >>> 8, device & 0xff, (long) Files.getAttribute(listed, "unix:ino")));
-        Files.createSymbolicLink(
-                Files.createDirectory(process.file("map_files")).resolve(range), mapped);
+        Files.createSymbolicLink(writeMapping(process, listed), mapped);
         return process;
     }
 

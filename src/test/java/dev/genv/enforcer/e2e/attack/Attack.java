@@ -1,7 +1,6 @@
 package dev.genv.enforcer.e2e.attack;
 
 import dev.genv.enforcer.e2e.Node;
-import java.io.IOException;
 import java.util.Set;
 
 /**
@@ -10,8 +9,8 @@ import java.util.Set;
  */
 final class Attack {
     final String name;
-    VictimOutcome victimOutcome = VictimOutcome.UNAFFECTED;
-    AttackerOutcome attackerOutcome = AttackerOutcome.TERMINATED;
+    boolean terminatesVictim;
+    boolean protectsAttacker;
     /** The rules and the codes of the problems that the service must report. */
     Set<String> reported = Set.of();
     /** Changes the node before the service is started on it. */
@@ -25,36 +24,12 @@ final class Attack {
 
     /** A change of a node before the service is started. */
     interface Preparation {
-        void run(Node node) throws IOException;
+        void run(Node node) throws Exception;
     }
 
     /** What the attacker does. */
     interface Step {
         void run(TwoUserNode node) throws Exception;
-    }
-
-    /** What happens to bob's job. */
-    enum VictimOutcome {
-        UNAFFECTED("unaffected"),
-        TERMINATED_AFTER_GRACE("terminated after the grace period, reported");
-
-        final String description;
-
-        VictimOutcome(String description) {
-            this.description = description;
-        }
-    }
-
-    /** What happens to the attacker's process. */
-    enum AttackerOutcome {
-        TERMINATED("terminated"),
-        NOT_TERMINATED("not terminated while the attack lasts");
-
-        final String description;
-
-        AttackerOutcome(String description) {
-            this.description = description;
-        }
     }
 
     static Attack named(String name) {
@@ -63,13 +38,13 @@ final class Attack {
 
     /** It prevents observations that are complete enough to terminate a process. */
     Attack preventingTermination() {
-        attackerOutcome = AttackerOutcome.NOT_TERMINATED;
+        protectsAttacker = true;
         return this;
     }
 
     /** Every user can write genv's files, so the service can only delay the effect and report it. */
     Attack delayedByGrace() {
-        victimOutcome = VictimOutcome.TERMINATED_AFTER_GRACE;
+        terminatesVictim = true;
         return this;
     }
 

@@ -14,7 +14,6 @@ import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -119,7 +118,7 @@ final class HistoryAttacks {
                             node.useGpuAsAttacker(Map.of(), 1, 10);
                         }),
                 Attack.named("does the same while a service with a database file is stopped")
-                        .prepared(HistoryAttacks::addDatabase)
+                        .prepared(Node::addDatabase)
                         .reporting("env-devices", "non-env-processes")
                         .by(HistoryAttacks::reviveWhileTheServiceIsStopped),
                 Attack.named("does the same while a service without a database file is stopped")
@@ -128,7 +127,7 @@ final class HistoryAttacks {
                         .by(HistoryAttacks::reviveWhileTheServiceIsStopped),
                 Attack.named(
                                 "removes the shell of the victim's job, whose environ is overwritten, and a service with a database file is restarted")
-                        .prepared(HistoryAttacks::addDatabase)
+                        .prepared(Node::addDatabase)
                         .with("OVERWRITTEN_ENVIRON", "outside")
                         .reporting("membership_unknown", "non-env-processes")
                         .by(HistoryAttacks::removeShellBeforeARestart),
@@ -208,12 +207,6 @@ final class HistoryAttacks {
                                 node.useGpuAsAttacker(inEnvironment("forged"), FREE_DEVICE, 10);
                             });
                         }));
-    }
-
-    private static void addDatabase(Node node) throws IOException {
-        var folder = Files.createDirectory(node.directory.resolve("data"));
-        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwx------"));
-        node.set("DATA_DIR", folder);
     }
 
     /** Restarts the service, so that a job of an ended environment is reported by no rule. */

@@ -6,10 +6,10 @@ import static dev.genv.enforcer.e2e.attack.TwoUserNode.ATTACKER_NAME;
 import static dev.genv.enforcer.e2e.attack.TwoUserNode.IN_VICTIM_ENVIRONMENT;
 import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_ENVIRONMENT;
 
-import dev.genv.enforcer.e2e.Command;
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.linux.Programs;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -237,7 +237,7 @@ final class NodeAttacks {
     /** The service sees a copy of /etc in which the attacker has subordinate uids, and not that of the first process. */
     private static void giveSubordinateUids(Node node) throws IOException {
         var etc = node.directory.resolve("etc");
-        Command.run("cp", "-a", "/etc", etc.toString());
+        Programs.run("cp", "-a", "/etc", etc.toString());
         Files.writeString(etc.resolve("subuid"), "%d:%d:65536\n".formatted(ATTACKER_UID, FIRST_SUBORDINATE_UID));
         node.launchWith(
                 "unshare",

@@ -2,13 +2,13 @@ package dev.genv.enforcer.e2e.attack;
 
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.e2e.Command;
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.e2e.TestUsers;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.FileVersions;
+import dev.genv.enforcer.testsupport.linux.Programs;
 import dev.genv.enforcer.testsupport.linux.SteppedProcess;
 import dev.genv.enforcer.testsupport.linux.TestProcess;
 import dev.genv.enforcer.testsupport.state.StateFiles;
@@ -46,7 +46,7 @@ final class TwoUserNode implements Closeable {
     /** Files of root with the names of genv's files, which no attack may change. */
     final Path rootFolder;
 
-    private final Map<String, FileVersions.Version> rootFiles;
+    private final Map<String, List<Object>> rootFiles;
     private final Child victimShell;
     private final Child attackerShell;
     private final List<TestProcess> children = new ArrayList<>();
@@ -245,7 +245,7 @@ final class TwoUserNode implements Closeable {
 
     /** Runs a script of the attacker in the state directory, to its end. */
     void runAsAttacker(String script) throws IOException {
-        Command.run(attackerCommand(script));
+        Programs.run(attackerCommand(script));
     }
 
     /** Starts a script of the attacker in the state directory, which ends by executing the program {@code becomes}. */
@@ -309,7 +309,7 @@ final class TwoUserNode implements Closeable {
     }
 
     private List<String> attackerCommand(String script) {
-        return Command.asUser(TestUsers.ATTACKER_UID, stateDirectory, script);
+        return Programs.asUser(TestUsers.ATTACKER_UID, "sh", "-c", "cd %s && %s".formatted(stateDirectory, script));
     }
 
     @Override

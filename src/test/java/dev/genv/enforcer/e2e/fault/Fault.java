@@ -10,8 +10,8 @@ final class Fault {
     final String name;
     final Step inject;
     final Step undo;
-    /** What happens to a process outside of all environments that starts during the fault. */
-    final StrayOutcome strayOutcome;
+    /** Whether a process outside of all environments that starts during the fault is terminated only after it. */
+    final boolean preventsTermination;
     /** The codes of the problems that {@code /hosts} must report. */
     final Set<String> reported;
     /** The codes that {@code /hosts} may report besides: between two states, or on a busy test machine. */
@@ -25,11 +25,11 @@ final class Fault {
     /** Starts the process. */
     Starter starter = () -> Child.withEnvironment(Map.of());
 
-    private Fault(String name, Step inject, Step undo, StrayOutcome strayOutcome, String... reported) {
+    private Fault(String name, Step inject, Step undo, boolean preventsTermination, String... reported) {
         this.name = name;
         this.inject = inject;
         this.undo = undo;
-        this.strayOutcome = strayOutcome;
+        this.preventsTermination = preventsTermination;
         this.reported = Set.of(reported);
     }
 
@@ -43,30 +43,14 @@ final class Fault {
         Child start() throws IOException;
     }
 
-    /** What happens to a process that breaks a rule. */
-    enum StrayOutcome {
-        TERMINATED("terminated during the fault"),
-        TERMINATED_AFTERWARDS("terminated after the fault");
-
-        final String description;
-
-        StrayOutcome(String description) {
-            this.description = description;
-        }
-
-        static StrayOutcome of(Child stray) {
-            return stray.isAlive() ? TERMINATED_AFTERWARDS : TERMINATED;
-        }
-    }
-
     /** The rules can still be applied. */
     static Fault harmless(String name, Step inject, Step undo, String... reported) {
-        return new Fault(name, inject, undo, StrayOutcome.TERMINATED, reported);
+        return new Fault(name, inject, undo, false, reported);
     }
 
     /** The data that the rule needs are missing. */
     static Fault preventingTermination(String name, Step inject, Step undo, String... reported) {
-        return new Fault(name, inject, undo, StrayOutcome.TERMINATED_AFTERWARDS, reported);
+        return new Fault(name, inject, undo, true, reported);
     }
 
     Fault mayAlsoReport(String... codes) {

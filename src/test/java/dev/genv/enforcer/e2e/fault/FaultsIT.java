@@ -29,17 +29,13 @@ class FaultsIT extends OutcomeSuite<Fault, FaultyNode.Outcome> {
 
     @BeforeAll
     void startFaults(@TempDir Path directory) {
-        runFaults(directory.resolve("files"), StateFaults.ofFiles(), _ -> {}, () -> {});
-        runFaults(directory.resolve("paths"), StateFaults.ofPaths(), _ -> {}, () -> {});
-        runFaults(directory.resolve("tool"), ToolFaults.failing(), node -> node.set("GPU_TIMEOUT", "5s"), () -> {});
-        runFaults(directory.resolve("listings"), ToolFaults.ofListings(), _ -> {}, () -> {});
-        runFaults(
-                directory.resolve("service"),
-                ServiceFaults.ofProcesses(),
-                node -> node.set("KILL_AFTER", "2s"),
-                () -> {});
-        runFaults(directory.resolve("mounts"), ServiceFaults.ofMounts(), ServiceFaults::prepareMounts, () -> {});
-        var disk = new ServiceFaults.FullDisk();
+        runFaults(directory.resolve("files"), Faults.ofFiles(), _ -> {}, () -> {});
+        runFaults(directory.resolve("paths"), Faults.ofPaths(), _ -> {}, () -> {});
+        runFaults(directory.resolve("tool"), Faults.ofTool(), node -> node.set("GPU_TIMEOUT", "5s"), () -> {});
+        runFaults(directory.resolve("listings"), Faults.ofListings(), _ -> {}, () -> {});
+        runFaults(directory.resolve("service"), Faults.ofProcesses(), node -> node.set("KILL_AFTER", "2s"), () -> {});
+        runFaults(directory.resolve("mounts"), Faults.ofMounts(), Faults::prepareMounts, () -> {});
+        var disk = new Faults.FullDisk();
         runFaults(directory.resolve("disk"), List.of(disk.fault()), disk::prepare, disk);
     }
 
@@ -65,7 +61,7 @@ class FaultsIT extends OutcomeSuite<Fault, FaultyNode.Outcome> {
         }
         return new String[] {
             fault.name,
-            outcome.strayOutcome().description,
+            outcome.isStrayAlive() ? "terminated after the fault" : "terminated during the fault",
             reported.isEmpty() ? "–" : String.join(", ", reported),
             outcome.health()
         };

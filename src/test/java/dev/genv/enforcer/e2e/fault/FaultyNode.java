@@ -5,7 +5,6 @@ import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.e2e.BackgroundLoop;
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.testsupport.linux.Child;
@@ -49,7 +48,7 @@ final class FaultyNode implements Closeable {
     private Closeable helper = NO_HELPER;
 
     /** The observed effects of a fault. */
-    record Outcome(Fault fault, Fault.StrayOutcome strayOutcome, Set<String> reported, String health) {}
+    record Outcome(Fault fault, boolean isStrayAlive, Set<String> reported, String health) {}
 
     /** Changes the node before the service is started. */
     interface Preparation {
@@ -90,6 +89,12 @@ final class FaultyNode implements Closeable {
         return service;
     }
 
+    boolean isServiceStopped() throws IOException {
+        var stat = Files.readString(
+                Path.of("/proc", Long.toString(service.process().pid()), "stat"));
+        return stat.substring(stat.lastIndexOf(')')).startsWith(") T");
+    }
+
     private synchronized void pauseLock(boolean isPaused) {
         isLockPaused = isPaused;
     }
@@ -128,7 +133,7 @@ final class FaultyNode implements Closeable {
         var taken = timesTaken.get();
         fault.inject.run(this);
         var reported = new TreeSet<String>();
-        if (!ServiceFaults.isStopped(service)) {
+        if (!isServiceStopped()) {
             // The current observation may have begun before.
             reported.addAll(otherClient.awaitNext(otherClient.observe()).problems());
         }
@@ -168,9 +173,9 @@ final class FaultyNode implements Closeable {
     }
 
     private Outcome awaitOutcome(Fault fault, Child stray, Set<String> reported) throws Exception {
-        if (ServiceFaults.isStopped(service)) {
+        if (isServiceStopped()) {
             await().during(OBSERVATION_TIME).until(stray::isAlive);
-            return new Outcome(fault, Fault.StrayOutcome.TERMINATED_AFTERWARDS, Set.of(), "no answer");
+            return new Outcome(fault, true, Set.of(), "no answer");
         }
         var observation = otherClient.observe();
         var deadline = System.nanoTime() + HANG.toNanos();
@@ -187,14 +192,13 @@ final class FaultyNode implements Closeable {
         assertThat(reported).isEqualTo(fault.reported);
         var live = serviceClient.status("/q/health/live") == 200;
         var ready = serviceClient.status("/q/health/ready") == 200;
-        return new Outcome(
-                fault, Fault.StrayOutcome.of(stray), reported, !live ? "not alive" : ready ? "ready" : "not ready");
+        return new Outcome(fault, stray.isAlive(), reported, !live ? "not alive" : ready ? "ready" : "not ready");
     }
 
     private boolean isAsExpected(Fault fault, Child stray, Set<String> reported) throws IOException {
         return reported.containsAll(fault.reported)
                 && (!fault.failsLiveness || serviceClient.status("/q/health/live") == 503)
-                && Fault.StrayOutcome.of(stray) == fault.strayOutcome
+                && stray.isAlive() == fault.preventsTermination
                 && service.outputLines().stream().anyMatch(line -> line.contains(fault.logText));
     }
 
@@ -220,6 +224,41 @@ final class FaultyNode implements Closeable {
             lockUser.close();
             member.close();
             shell.close();
+        }
+    }
+
+    /** A thread that repeats the same work as fast as possible. */
+    static final class BackgroundLoop implements Closeable {
+        private final Thread thread;
+        private volatile boolean closed;
+        private volatile IOException failure;
+
+        /** The repeated work. */
+        public interface Work {
+            void run() throws IOException;
+        }
+
+        public BackgroundLoop(Work work) {
+            thread = Thread.ofPlatform().daemon().start(() -> {
+                while (!closed) {
+                    try {
+                        work.run();
+                    } catch (IOException e) {
+                        failure = e;
+                        return;
+                    }
+                }
+            });
+        }
+
+        /** Stops the thread, and throws what the work threw. */
+        @Override
+        public void close() throws IOException {
+            closed = true;
+            await().until(() -> !thread.isAlive());
+            if (failure != null) {
+                throw failure;
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.e2e.load;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -12,17 +13,27 @@ import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.IntFunction;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -57,10 +68,8 @@ class MemoryIT extends NodeSuite {
     @CsvSource({"12000, 0, 100", "1300, 4000, 1"})
     void survivesLargeStatesThatAreReplacedInEachCycle(int environments, int nameLength, int quota) throws IOException {
         Requirements.root();
-        data = Files.createDirectory(
-                directory.resolve("data"),
-                PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-        node.set("DATA_DIR", data).set("MODE", "audit").set("MAX_DEVICES_PER_USER", quota);
+        data = node.addDatabase();
+        node.set("MODE", "audit").set("MAX_DEVICES_PER_USER", quota);
         try (var shell = Child.ofUser(TestUsers.ATTACKER_UID)) {
             write(0, environments, nameLength, shell);
             var service = node.startService();
@@ -147,5 +156,119 @@ class MemoryIT extends NodeSuite {
         clients.add(client);
         var request = "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n".formatted(path);
         client.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
+    }
+
+    /** A body that is too large is refused before its end. Then the client may see the end of the connection first. */
+    private static final int DISCONNECTED = 0;
+
+    private static final int MAX_BODY_LENGTH = 15 << 20;
+
+    /** While cycles run. */
+    @Test
+    @Timeout(1800)
+    void noPlanRequestExhaustsTheMemory() throws Exception {
+        var service = node.startService();
+        var serviceClient = new ServiceClient(service);
+        var statuses = new TreeMap<String, List<Integer>>();
+        try (var clients = Executors.newFixedThreadPool(4)) {
+            for (var shape : hostileBodies().entrySet()) {
+                var before = serviceClient.observe();
+                var answers = new ArrayList<Future<Integer>>();
+                // Some are just small enough for an answer, others are always refused.
+                for (var count = 4000; count <= 400_000; count = count * 3 / 2) {
+                    var body = shape.getValue().apply(count);
+                    if (body.length() > MAX_BODY_LENGTH) {
+                        break;
+                    }
+                    answers.add(clients.submit(() -> post(service.port(), body)));
+                }
+                for (var answer : answers) {
+                    statuses.computeIfAbsent(shape.getKey(), _ -> new ArrayList<>())
+                            .add(answer.get());
+                }
+                assertThat(service.process().isAlive()).as("after %s", statuses).isTrue();
+                serviceClient.awaitNext(before);
+            }
+        }
+        System.out.printf("MemoryIT: plans, peak %d MiB; %s%n", service.peakMemory(), statuses);
+        assertThat(statuses.values()).allSatisfy(all -> assertThat(all).isSubsetOf(200, 400, 413, DISCONNECTED));
+        assertThat(service.peakMemory()).as("resident MiB at most").isLessThan(Node.memoryLimit());
+        assertThat(serviceClient.status("/q/health/live")).isEqualTo(200);
+    }
+
+    private static int post(int port, String body) throws IOException, InterruptedException {
+        var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + "/plan"))
+                .header("Content-Type", "application/json")
+                .timeout(HANG)
+                .POST(HttpRequest.BodyPublishers.ofString(body))
+                .build();
+        while (true) { // JUnit's timeout ends it
+            // The service may close a reused connection at the same moment.
+            try (var http = HttpClient.newHttpClient()) {
+                var status = http.send(request, HttpResponse.BodyHandlers.discarding())
+                        .statusCode();
+                if (status != 503) {
+                    return status;
+                }
+            } catch (IOException e) {
+                return DISCONNECTED;
+            }
+            Thread.sleep(100);
+        }
+    }
+
+    private static final String POLICY = """
+        {"policy": {"non_env_processes": true, "env_devices": true, "env_memory": true,
+         "inactive_env_processes": true, "max_devices_per_user": 0}, "snapshots": {"h": {\
+        """;
+
+    /** Bodies for {@code POST /plan} that are small and take much memory, by their content, created from a number of entries. */
+    private static Map<String, IntFunction<String>> hostileBodies() {
+        return Map.of(
+                "empty arrays",
+                count -> array("[]", count),
+                "nested arrays",
+                count -> array("[".repeat(60) + "]".repeat(60), count),
+                "long field names",
+                count -> "{\"snapshots\":{" + repeat("\"#" + "n".repeat(4000) + "\":0", count / 100 + 1) + "}}",
+                "long numbers",
+                count -> array("9".repeat(1000), count / 100 + 1),
+                "processes on many devices",
+                count -> snapshot(repeat(process("#", 3, "a"), count), environment("a", "u".repeat(4096)), 256),
+                "environments",
+                count -> snapshot(repeat(process("#", 1, "#"), count), repeat(environment("#", "#"), count), 1));
+    }
+
+    private static String array(String element, int count) {
+        return "{\"snapshots\":[" + repeat(element, count) + "]}";
+    }
+
+    private static String process(String pid, int devices, String eid) {
+        var usages = IntStream.range(0, devices)
+                .mapToObj("{\"index\":%d,\"gpu_memory\":\"9mi\"}"::formatted)
+                .collect(Collectors.joining(","));
+        return "{\"pid\":%s,\"used_gpu_memory\":[%s],\"eid\":\"%s\"}".formatted(pid, usages, eid);
+    }
+
+    private static String environment(String eid, String user) {
+        return """
+            {"eid": "%s", "uid": 1000, "creation": "", "username": "%s", "config": {"gpu_memory": "1mi"}, "pids": []}\
+            """.formatted(eid, user);
+    }
+
+    private static String snapshot(String processes, String environments, int devices) {
+        return POLICY
+                + "\"processes\":{\"processes\":[" + processes + "]},\"envs\":{\"envs\":[" + environments
+                + "]},\"devices\":{\"devices\":["
+                + repeat("{\"index\":#,\"attachments\":[{\"eid\":\"a\"}]}", devices)
+                + "]}}}}";
+    }
+
+    /** Repeats the text, each time with another number in place of the sign. */
+    private static String repeat(String text, int count) {
+        return IntStream.range(0, count)
+                .mapToObj(Integer::toString)
+                .map(number -> text.replace("#", number))
+                .collect(Collectors.joining(","));
     }
 }

@@ -31,7 +31,6 @@ import org.junit.jupiter.api.Test;
 class NodeAttributionIT extends NodeSuite {
     private static final String ENVIRONMENT = "a";
     private static final Map<String, String> IN_ENVIRONMENT = Map.of("GENV_ENVIRONMENT_ID", ENVIRONMENT);
-    private static final Map<String, String> OUTSIDE = Map.of("HOME", "/");
     private static final int USER = TestUsers.HONEST_UID;
     private static final String TITLE = "title:trainer: epoch 1";
 
@@ -52,29 +51,23 @@ class NodeAttributionIT extends NodeSuite {
     }
 
     @Test
-    void titledJobOfAnActivatedShellIsInItsEnvironment() throws IOException {
-        SteppedProcess.requireTitles();
-        var job = startJob(OUTSIDE, "setsid", "fork", "exec:GENV_ENVIRONMENT_ID=a", "fork-beside", TITLE);
-        writeEnvironment(job.leftBehind(0));
-        use(0, job);
-        startService();
-        assertUnharmed(job, ENVIRONMENT, "listed");
-        use(1, job);
-        assertTerminated(job, "env-devices", "listed");
-    }
-
-    @Test
     void titledJobThatTheServiceSawBeforeStaysInItsEnvironment() throws IOException {
         SteppedProcess.requireTitles();
-        var job = startJob(IN_ENVIRONMENT, "setsid", "orphan", "setsid", "pause", TITLE);
-        writeEnvironment(add(Child.ofUser(USER)).pid());
+        var job = add(SteppedProcess.ofUser(
+                USER, node.stateDirectory, IN_ENVIRONMENT, "setsid", "orphan", "setsid", "pause", TITLE));
+        node.state
+                .env(ENVIRONMENT, USER, null, null, add(Child.ofUser(USER)).pid())
+                .device(0, ENVIRONMENT)
+                .device(1)
+                .device(2)
+                .write();
         use(0, job);
         startService();
-        assertUnharmed(job, ENVIRONMENT, "environ");
+        assertUnharmed(job, "environ");
         job.resume();
-        assertUnharmed(job, ENVIRONMENT, "earlier");
+        assertUnharmed(job, "earlier");
         use(1, job);
-        assertTerminated(job, "env-devices", "earlier");
+        assertTerminated(job);
     }
 
     @Test
@@ -103,22 +96,9 @@ class NodeAttributionIT extends NodeSuite {
         }
     }
 
-    private SteppedProcess startJob(Map<String, String> variables, String... steps) throws IOException {
-        return add(SteppedProcess.ofUser(USER, node.stateDirectory, variables, steps));
-    }
-
     private <P extends TestProcess> P add(P process) {
         processes.add(process);
         return process;
-    }
-
-    private void writeEnvironment(int shell) throws IOException {
-        node.state
-                .env(ENVIRONMENT, USER, null, null, shell)
-                .device(0, ENVIRONMENT)
-                .device(1)
-                .device(2)
-                .write();
     }
 
     private void use(int gpu, TestProcess job) throws IOException {
@@ -130,24 +110,24 @@ class NodeAttributionIT extends NodeSuite {
         client.awaitObservation();
     }
 
-    private void assertUnharmed(TestProcess job, String environment, String by) throws IOException {
+    private void assertUnharmed(TestProcess job, String by) throws IOException {
         await().untilAsserted(() -> {
             var process = inSnapshot(job);
             assertThat(process.at("/membership/by").asText()).isEqualTo(by);
-            assertThat(process.path("eid").asText("")).isEqualTo(environment);
+            assertThat(process.path("eid").asText("")).isEqualTo(ENVIRONMENT);
         });
         client.awaitNext(client.awaitNext(client.observe()));
         assertThat(job.isAlive()).isTrue();
         assertThat(client.json("/violations")).isEmpty();
     }
 
-    private void assertTerminated(TestProcess job, String rule, String by) {
+    private void assertTerminated(TestProcess job) {
         await().until(() -> !job.isAlive());
         await().untilAsserted(() -> assertThat(client.json("/violations")).anySatisfy(violation -> {
-            assertThat(violation.path("rule").asText()).isEqualTo(rule);
+            assertThat(violation.path("rule").asText()).isEqualTo("env-devices");
             var process = violation.path("processes").path(0);
             assertThat(process.path("pid").asInt()).isEqualTo(job.pid());
-            assertThat(process.at("/membership/by").asText()).isEqualTo(by);
+            assertThat(process.at("/membership/by").asText()).isEqualTo("earlier");
         }));
     }
 

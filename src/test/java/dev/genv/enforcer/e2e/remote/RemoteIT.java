@@ -4,19 +4,22 @@ import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.ServiceClient;
-import dev.genv.enforcer.e2e.SshFleet;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
+import dev.genv.enforcer.testsupport.ssh.RealHosts;
 import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -29,43 +32,69 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** What the service does on machines with real OpenSSH servers, sudo and processes. */
 class RemoteIT {
+    /** The rule of sudo that the administrator needs. */
+    private static final String SUDOERS = RealSshd.ADMIN + " ALL=(root) NOPASSWD: /usr/bin/python3";
+
     private static final int ALICE_UID = 54_011;
 
     @TempDir
     private Path directory;
 
     private final List<Child> children = new ArrayList<>();
-    private SshFleet fleet;
+    private RealHosts hosts;
+    /** The packaged program, which logs in as the administrator of the machines. */
+    private Node node;
+
     private RealSshd first;
     private RealSshd second;
 
     @BeforeEach
     void makeFleet() throws IOException {
-        fleet = new SshFleet(directory);
-        first = fleet.startMachine("gpu-1");
-        second = fleet.startMachine("gpu-2");
-        fleet.setHosts(first, second);
+        hosts = new RealHosts(directory.resolve("hosts"));
+        // These paths exist on the machines and not on the node of the program.
+        node = new Node(Files.createDirectory(directory.resolve("program")))
+                .unset("STATE_DIR")
+                .unset("NVIDIA_SMI")
+                .unset("NODE_NAME")
+                // A slow machine needs longer for a login than the default.
+                .set("REMOTE_TIMEOUT", "%ds".formatted(HANG.toSeconds()))
+                .set("REMOTE_USERNAME", RealSshd.ADMIN)
+                .set("REMOTE_IDENTITY_FILE", hosts.identity())
+                .set("REMOTE_KNOWN_HOSTS", hosts.knownHosts());
+        first = startMachine("gpu-1");
+        second = startMachine("gpu-2");
+        setHosts(first, second);
     }
 
     @AfterEach
     void closeFleet() throws IOException {
-        if (fleet != null) {
-            fleet.close();
+        if (node != null) { // the requirement may be missing
+            node.close();
+            hosts.close();
         }
         children.forEach(Child::close);
+    }
+
+    /** Starts another machine with three GPUs. */
+    private RealSshd startMachine(String name) throws IOException {
+        var host = hosts.start(name);
+        host.sudoers(SUDOERS);
+        host.gpus().gpus(3);
+        return host;
+    }
+
+    private void setHosts(RealSshd... listed) {
+        node.set("REMOTE_HOSTS", Arrays.stream(listed).map(RealSshd::target).collect(Collectors.joining(",")));
     }
 
     @Test
     void heldLockPreventsOnlyDetachments() throws IOException {
         attachTwoDevicesOfAlice(first);
         var stray = startStray(first);
-        fleet.node
-                .set("NON_ENV_PROCESSES", "true")
-                .set("MAX_DEVICES_PER_USER", 1)
-                .set("LOCK_TIMEOUT", "300ms");
+        node.set("NON_ENV_PROCESSES", "true").set("MAX_DEVICES_PER_USER", 1).set("LOCK_TIMEOUT", "300ms");
 
         try (var _ = RealFlock.take(first.stateDirectory().resolve("genv.lock"))) {
-            var held = fleet.node.runOnce();
+            var held = node.runOnce();
 
             assertThat(held.exitCode()).isEqualTo(1);
             assertThat(stray.awaitExit()).isEqualTo(143);
@@ -78,7 +107,7 @@ class RemoteIT {
             assertThat(devicesJson(first)).hasContent(first.state().devicesJson());
         }
 
-        var output = fleet.node.runOnce();
+        var output = node.runOnce();
         assertThat(output.exitCode()).isZero();
         assertThat(devicesJson(first))
                 .as("%s", output)
@@ -88,18 +117,17 @@ class RemoteIT {
     @Tag("long")
     @Test
     void quotaCountsDevicesOnAllMachinesExceptOnesThatCannotBeReached() throws IOException {
-        var third = fleet.startMachine("gpu-3");
-        var hosts = List.of(first, second);
-        for (var host : hosts) {
+        var third = startMachine("gpu-3");
+        var listed = List.of(first, second);
+        for (var host : listed) {
             attachTwoDevicesOfAlice(host);
         }
-        fleet.setHosts(first, second, third);
+        setHosts(first, second, third);
         third.stop();
         var strayThere = startStray(third);
         var stray = startStray(second);
 
-        var output = fleet.node
-                .set("MAX_DEVICES_PER_USER", 3)
+        var output = node.set("MAX_DEVICES_PER_USER", 3)
                 .set("NON_ENV_PROCESSES", "true")
                 .runOnce();
 
@@ -111,7 +139,7 @@ class RemoteIT {
                 .hasSize(4)
                 .contains("User alice is using 4 devices on 2 hosts which is 1 more than the maximum allowed");
         assertThat(output.out().getLast()).endsWith("Detaching environment alices of user alice from device 1");
-        var changed = hosts.stream().filter(RemoteIT::isDetached).toList();
+        var changed = listed.stream().filter(RemoteIT::isDetached).toList();
         assertThat(changed).hasSize(1);
         var there = changed.getFirst();
         assertThat(output.out().getLast()).startsWith("[%s] ".formatted(there.target()));
@@ -131,7 +159,7 @@ class RemoteIT {
                 fault(
                         "sudo_refused",
                         atLogin(host -> host.sudoers(RealSshd.ADMIN + " ALL=(ALL) ALL")),
-                        host -> host.sudoers(SshFleet.SUDOERS)),
+                        host -> host.sudoers(SUDOERS)),
                 fault(
                         "answer_too_long",
                         atLogin(host -> host.setLoginShell("exec cat /dev/zero")),
@@ -154,10 +182,10 @@ class RemoteIT {
     @ParameterizedTest
     @MethodSource("faults")
     void faultOfAMachineAffectsNoOtherAndEndsWithoutHelp(String problem, Step cause, Step remedy) throws Exception {
-        fleet.node.set("NON_ENV_PROCESSES", "true").set("GRACE", "0s").set("REMOTE_TIMEOUT", "20s");
-        var client = new ServiceClient(fleet.node.startService());
-        client.awaitHealthy(HANG, first.target());
-        client.awaitHealthy(HANG, second.target());
+        node.set("NON_ENV_PROCESSES", "true").set("GRACE", "0s").set("REMOTE_TIMEOUT", "20s");
+        var client = new ServiceClient(node.startService());
+        client.awaitHealthy(first.target());
+        client.awaitHealthy(second.target());
 
         cause.run(first);
         var stray = startStray(first);
@@ -167,27 +195,26 @@ class RemoteIT {
 
         remedy.run(first);
         stray.awaitExit();
-        client.awaitHealthy(HANG, first.target());
+        client.awaitHealthy(first.target());
     }
 
     @Tag("long")
     @Test
     void machinesCanBeAddedAndRemovedInTheHostFile() throws IOException {
         var file = writeHostFile("# the fleet\n%s\n".formatted(first.target()));
-        fleet.node
-                .unset("REMOTE_HOSTS")
+        node.unset("REMOTE_HOSTS")
                 .set("REMOTE_HOSTFILE", file)
                 .set("GRACE", "0s")
                 .set("NON_ENV_PROCESSES", "true");
-        var service = fleet.node.startService();
+        var service = node.startService();
         var serviceClient = new ServiceClient(service);
-        serviceClient.awaitHealthy(HANG, first.target());
+        serviceClient.awaitHealthy(first.target());
         var stray = startStray(second);
         assertThat(serviceClient.json("/hosts")).hasSize(1);
 
         writeHostFile("%s # the old one\n\n%s\n".formatted(first.target(), second.target()));
         stray.awaitExit();
-        serviceClient.awaitHealthy(HANG, second.target());
+        serviceClient.awaitHealthy(second.target());
 
         writeHostFile(second.target() + "\n");
         await().until(() -> serviceClient.json("/hosts").size() == 1);
@@ -208,13 +235,12 @@ class RemoteIT {
     @Tag("long")
     @Test
     void exitOnErrorStopsTheServiceAndQuietModeOmitsTheErrorFromTheLog() throws Exception {
-        var service = fleet.node
-                .set("REMOTE_EXIT_ON_ERROR", "true")
+        var service = node.set("REMOTE_EXIT_ON_ERROR", "true")
                 .set("REMOTE_QUIET", "true")
                 .startService();
         var serviceClient = new ServiceClient(service);
-        serviceClient.awaitHealthy(HANG, first.target());
-        serviceClient.awaitHealthy(HANG, second.target());
+        serviceClient.awaitHealthy(first.target());
+        serviceClient.awaitHealthy(second.target());
 
         second.stop();
 

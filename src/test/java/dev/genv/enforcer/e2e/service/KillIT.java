@@ -6,7 +6,6 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.NodeSuite;
 import dev.genv.enforcer.e2e.ServiceClient;
-import dev.genv.enforcer.e2e.Suite;
 import dev.genv.enforcer.e2e.TestUsers;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Child;
@@ -37,7 +36,7 @@ class KillIT extends NodeSuite {
     @Test
     void killLeavesACompleteStateFileAndNoTempFile() throws IOException {
         Requirements.root();
-        var rounds = Suite.repetitions(20, 200);
+        var rounds = repetitions(20, 200);
         var old = 0;
         var left = 0;
         try (var honestUser = Child.ofUser(TestUsers.HONEST_UID);

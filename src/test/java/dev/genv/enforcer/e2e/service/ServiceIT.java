@@ -9,12 +9,18 @@ import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
+import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.sse.SseClient;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -42,6 +48,13 @@ class ServiceIT extends NodeSuite {
         try (var files = Files.list(folder)) {
             return files.toList();
         }
+    }
+
+    @Test
+    void genvsMetricsAreThoseOfTheDevices() throws IOException {
+        node.gpus.status("0, 1700, 16384, 61, 87, [N/A], [N/A]\n");
+        var client = new ServiceClient(node.set("GENV_METRICS", "all").startService());
+        await().until(() -> client.metrics().contains("genv_device_temperature{index=\"0\"} 61.0"));
     }
 
     @Test
@@ -120,5 +133,102 @@ class ServiceIT extends NodeSuite {
         var ready = CurrentProcess.hasRequiredCapabilities() ? 200 : 503;
         await().until(() -> client.status("/q/health/ready") == ready
                 && client.observe().status().equals("ok"));
+    }
+
+    /** A pipe holds 64 KiB, and then every write to it blocks. */
+    @Tag("long")
+    @Timeout(600)
+    @Test
+    void cyclesContinueWhileNoProcessReadsTheLogAndNoLineIsLost() throws Exception {
+        var pipe = Fifo.at(directory.resolve("pipe"));
+        try (var reader = new RandomAccessFile(pipe.toFile(), "rw")) {
+            var service = node.launchWith("/bin/sh", "-c", "exec \"$@\" >%s".formatted(pipe), "sh")
+                    .set("INTERVAL", "1s")
+                    .set("NON_ENV_PROCESSES", "enforce")
+                    .set("GRACE", "0s")
+                    .start();
+            awaitLine(reader, "Observing every");
+            var pids = new ArrayList<Integer>();
+            try (var _ = fill(pipe)) {
+                for (var i = 0; i < 3; i++) {
+                    pids.add(terminateStray());
+                }
+            }
+            for (var pid : pids) {
+                awaitLine(reader, "pid=%d ".formatted(pid));
+            }
+            try (var _ = fill(pipe)) {
+                terminateStray();
+                terminateStray();
+
+                service.stop();
+            }
+        }
+    }
+
+    private static Child fill(Path pipe) throws IOException {
+        return Child.running(
+                List.of("/bin/sh", "-c", "exec cat /dev/zero >%s".formatted(pipe)), Map.of("PATH", "/usr/bin:/bin"));
+    }
+
+    private int terminateStray() throws IOException {
+        try (var stray = Child.withEnvironment(Map.of())) {
+            node.gpus.process(0, stray.pid(), "10");
+            await().until(() -> !stray.isAlive());
+            return stray.pid();
+        }
+    }
+
+    private static void awaitLine(RandomAccessFile reader, String part) throws IOException {
+        String line;
+        do {
+            line = reader.readLine();
+        } while (line == null || !line.contains(part));
+    }
+
+    @Test
+    void clientGetsTheEventsThatItMissedWhileTheServiceWasKilled() throws Exception {
+        node.state.write();
+        node.addDatabase();
+        node.set("MODE", "audit").set("GRACE", "0s").set("NON_ENV_PROCESSES", "audit");
+        try (var stray = Child.withEnvironment(Map.of())) {
+            var service = node.startService();
+            new ServiceClient(service).awaitObservation(); // the event of the start comes before it
+            String known;
+            try (var client = SseClient.connect(service.port(), "/events")) {
+                await().until(() -> !client.lastId().isEmpty());
+                known = client.lastId();
+                node.gpus.process(0, stray.pid(), "10");
+                assertThat(nextType(client)).isEqualTo("violation_opened");
+                assertThat(nextType(client)).isEqualTo("action");
+            }
+            service.kill();
+            service = node.startService();
+            node.gpus.noProcesses();
+            assertThat(typesAfter(service.port(), known, 4))
+                    .containsExactly("violation_opened", "action", "service_started", "violation_resolved");
+            service.kill();
+            service = node.startService();
+            assertThat(typesAfter(service.port(), known, 5))
+                    .as("after two restarts")
+                    .containsExactly(
+                            "violation_opened", "action", "service_started", "violation_resolved", "service_started");
+        }
+    }
+
+    /** Without problems, because a slow machine reaches time limits. */
+    private static String nextType(SseClient client) throws Exception {
+        var type = client.next().type();
+        return type.startsWith("problem_") ? nextType(client) : type;
+    }
+
+    private static List<String> typesAfter(int port, String known, int count) throws Exception {
+        var types = new ArrayList<String>();
+        try (var client = SseClient.connect(port, "/events", "Last-Event-ID", known)) {
+            while (types.size() < count) {
+                types.add(nextType(client));
+            }
+        }
+        return types;
     }
 }

@@ -11,9 +11,9 @@ import dev.genv.enforcer.observation.ProcessIdentity;
 import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
 import dev.genv.enforcer.observation.ProcessIdentity.ProgramEnviron.Content;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
-import dev.genv.enforcer.testsupport.linux.CProgram;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.linux.Programs;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -86,7 +86,7 @@ class ProcessReaderTest {
 
     @Test
     void observesARealProcessWhoseFirstThreadHasExited(@TempDir Path folder) throws Exception {
-        var program = CProgram.compile(folder.resolve("leaderless"), """
+        var program = Programs.compile(folder.resolve("leaderless"), """
             #include <pthread.h>
             #include <unistd.h>
             static void *run(void *x) { sleep(600); return x; }

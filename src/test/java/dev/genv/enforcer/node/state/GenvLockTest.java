@@ -14,7 +14,7 @@ import dev.genv.enforcer.node.state.GenvLock.LockHolders;
 import dev.genv.enforcer.observation.StateParser;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
-import dev.genv.enforcer.testsupport.linux.RealLease;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -103,7 +103,7 @@ class GenvLockTest {
     /** As GenvLock of the agent does it. */
     @Test
     void waitsForTheEndOfALeaseOfTheLockFile() throws Exception {
-        var lease = RealLease.take(Files.createFile(file));
+        var lease = RealFlock.takeLease(Files.createFile(file));
         try (var lock = new GenvLock(directory, SHORT, true)) {
             assertThat(lock.take()).isFalse();
             assertThat(lock.failure())

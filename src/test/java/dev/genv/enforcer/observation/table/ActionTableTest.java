@@ -28,7 +28,6 @@ import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import dev.genv.enforcer.testsupport.linux.Fifo;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
-import dev.genv.enforcer.testsupport.linux.RealLease;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -664,7 +663,7 @@ class ActionTableTest {
             assertThat(execute(detach("a", 0)).getFirst().detail())
                     .startsWith("genv.lock is held by another program, for longer than 300 ms");
         }
-        try (var _ = RealLease.take(lock)) {
+        try (var _ = RealFlock.takeLease(lock)) {
             assertThat(execute(detach("a", 0)).getFirst().outcome()).isEqualTo(Outcome.FAILED);
         }
         Files.delete(lock);

@@ -17,7 +17,7 @@ import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.host.StateFacts.StateFile.Cause;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.testsupport.linux.Fifo;
-import dev.genv.enforcer.testsupport.linux.RealLease;
+import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -180,7 +180,7 @@ final class StateRows {
                     .problem("STATE_UNREADABLE: envs.json: is not a regular file")
                     .missing(ENVIRONMENTS),
             row("a file lease on envs.json", machine -> {
-                        machine.open.add(RealLease.take(machine.state.resolve("envs.json")));
+                        machine.open.add(RealFlock.takeLease(machine.state.resolve("envs.json")));
                         machine.files.put(
                                 "envs.json",
                                 new StateFile.Unreadable(Cause.OTHER, 0, "Resource temporarily unavailable"));
@@ -241,7 +241,7 @@ final class StateRows {
                             + " which has exited; a child of it may still hold the lock"
                             + WITHOUT_LOCK),
             row("a file lease on genv's lock", machine -> {
-                        machine.open.add(RealLease.take(Files.createFile(machine.state.resolve("genv.lock"))));
+                        machine.open.add(RealFlock.takeLease(Files.createFile(machine.state.resolve("genv.lock"))));
                         machine.lock = unusable(LEASED);
                     })
                     .problem("LOCK_UNUSABLE: genv.lock " + LEASED + WITHOUT_LOCK),

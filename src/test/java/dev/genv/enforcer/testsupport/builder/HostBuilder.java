@@ -3,17 +3,21 @@ package dev.genv.enforcer.testsupport.builder;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.model.Snapshot.Unlisted;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.SubordinateUids;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -65,12 +69,6 @@ public final class HostBuilder {
         return this;
     }
 
-    /** Adds a device that the GPU tool lists, and that is not in the state. */
-    public HostBuilder undescribed(int device) {
-        inState.remove(device);
-        return this;
-    }
-
     public HostBuilder with(EnvBuilder... more) {
         environments.addAll(List.of(more));
         return this;
@@ -83,21 +81,13 @@ public final class HostBuilder {
 
     /** Adds what these lines describe, for example {@code env a on 0} and {@code process 1 in a on 0=500mi,1}. */
     public HostBuilder with(String... lines) {
-        for (var line : lines) {
-            HostText.add(this, line);
-        }
+        List.of(lines).forEach(this::read);
         return this;
     }
 
     /** Adds processes that hold devices with unexplained memory without being listed. */
     public HostBuilder withUnlisted(GpuProcessBuilder... more) {
         unlisted.addAll(List.of(more));
-        return this;
-    }
-
-    /** Adds processes that have the files of such devices open, and prove no use of them. */
-    public HostBuilder withFilesOpen(GpuProcessBuilder... more) {
-        idle.addAll(List.of(more));
         return this;
     }
 
@@ -115,12 +105,6 @@ public final class HostBuilder {
 
     public HostBuilder missing(SnapshotPart... parts) {
         missing.addAll(List.of(parts));
-        return this;
-    }
-
-    /** Sets the user of the process with this pid. */
-    public HostBuilder pidOf(int pid, long uid) {
-        uidsOfPids.put(pid, uid);
         return this;
     }
 
@@ -163,5 +147,100 @@ public final class HostBuilder {
                 .flatMap(env -> env.attachments.getOrDefault(index, List.of()).stream())
                 .toList();
         return new Device(index, "15258mi", attachments);
+    }
+
+    /** Reads a part of a host in words, such as {@code process 812 in a uid 1007 on 0=1100mi,1}. */
+    private void read(String line) {
+        var words = new ArrayDeque<>(List.of(line.split(" ")));
+        var kind = words.remove();
+        switch (kind) {
+            case "env" -> environments.add(environment(words));
+            case "process" -> processes.add(process(words));
+            case "unlisted" -> unlisted.add(process(words));
+            // The files of devices are open, and prove no use of them.
+            case "opened" -> idle.add(process(words));
+            case "missing" -> missing(SnapshotPart.valueOf(words.remove()));
+            case "shell" -> uidsOfPids.put(number(words), (long) number(words));
+            case "subordinate" -> subordinate(number(words), number(words), number(words));
+            default -> throw new IllegalArgumentException(kind);
+        }
+    }
+
+    private static EnvBuilder environment(Queue<String> words) {
+        var environment = EnvBuilder.env(words.remove());
+        var devices = new int[0];
+        var time = EnvBuilder.TIME;
+        while (!words.isEmpty()) {
+            var word = words.remove();
+            switch (word) {
+                case "of" -> environment.user(words.remove());
+                case "unnamed" -> environment.withoutUsername();
+                case "uid" -> environment.uid(number(words));
+                case "capacity" -> environment.capacity(words.remove());
+                case "live" -> environment.livePidsOf(number(words));
+                case "account" -> environment.account();
+                case "disputed" -> environment.disputed("so");
+                case "exempt" -> environment.exempt();
+                case "pids" -> environment.pids(number(words));
+                case "on" ->
+                    devices = Arrays.stream(words.remove().split(","))
+                            .mapToInt(Integer::parseInt)
+                            .toArray();
+                case "at" -> time = time(words);
+                default -> throw new IllegalArgumentException(word);
+            }
+        }
+        return environment.attachedAt(time, devices);
+    }
+
+    private static String time(Queue<String> words) {
+        var word = words.remove();
+        return switch (word) {
+            case "OLD" -> "01/01/2026 00:00:00";
+            case "NEW" -> "31/12/2026 00:00:00";
+            default -> word + " " + words.remove();
+        };
+    }
+
+    private static GpuProcessBuilder process(Queue<String> words) {
+        var process = GpuProcessBuilder.process(number(words));
+        while (!words.isEmpty()) {
+            var word = words.remove();
+            switch (word) {
+                case "in" -> process.inEnvironment(words.remove());
+                case "unknown" -> process.membershipUnknown();
+                case "listed" -> process.listed();
+                case "immune" -> process.immune(Immunity.Kind.PROTECTED, "so");
+                case "later" -> process.startedLaterBy(number(words));
+                case "uid" -> uid(process, words.remove());
+                case "on" -> Arrays.stream(words.remove().split(",")).forEach(use -> use(process, use.split("=", -1)));
+                default -> throw new IllegalArgumentException(word);
+            }
+        }
+        return process;
+    }
+
+    private static void uid(GpuProcessBuilder process, String text) {
+        if (text.equals("?")) {
+            process.uidUnknown();
+        } else {
+            process.uid(Long.parseLong(text));
+        }
+    }
+
+    /** A device, and how much memory is used there. */
+    private static void use(GpuProcessBuilder process, String[] parts) {
+        var device = Integer.parseInt(parts[0]);
+        if (parts.length == 1) {
+            process.uses(device);
+        } else if (parts[1].equals("?")) {
+            process.usesUnknown(device);
+        } else {
+            process.uses(device, parts[1]);
+        }
+    }
+
+    private static int number(Queue<String> words) {
+        return Integer.parseInt(words.remove());
     }
 }

@@ -20,6 +20,7 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.SubordinateUids;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
@@ -52,20 +53,8 @@ public final class RandomFleets {
             "0",
             "x",
             "");
-    private static final List<String> AMOUNTS = List.of(
-            "0",
-            "1",
-            "100mi",
-            "400mi",
-            "400mi",
-            "500mi",
-            "500m",
-            "0.6g",
-            "1gi",
-            "1001mi",
-            "777mi",
-            "3000k",
-            "8000000000g");
+    private static final List<String> AMOUNTS =
+            List.of("0 1 100mi 400mi 400mi 500mi 500m 0.6g 1gi 1001mi 777mi 3000k 8000000000g".split(" "));
     private static final List<String> TIMES = Arrays.asList(
             "20/11/2026 09:22:28", "20/11/2026 09:22:29", "01/12/2026 00:00:00", "21/01/2027 09:22:28", "soon", null);
 
@@ -98,7 +87,41 @@ public final class RandomFleets {
 
     /** Returns the same fleet in another order. */
     public Fleet shuffled(Fleet fleet) {
-        return new FleetShuffle(random).shuffled(fleet);
+        return new Fleet(shuffled(fleet.snapshots().stream().map(this::shuffled).toList()), fleet.remote());
+    }
+
+    private Snapshot shuffled(Snapshot snapshot) {
+        var processes = snapshot.processes().stream()
+                .map(process -> new GpuProcess(
+                        process.id(),
+                        process.uid(),
+                        process.command(),
+                        process.membership(),
+                        shuffled(process.usage())))
+                .toList();
+        var devices = snapshot.devices().stream()
+                .map(device -> new Device(device.index(), device.totalMemory(), shuffled(device.attachments())))
+                .toList();
+        return new Snapshot(
+                snapshot.host(),
+                shuffled(processes),
+                new Unlisted(
+                        snapshot.unlisted().memory(),
+                        shuffled(snapshot.unlisted().holders())),
+                shuffled(snapshot.environments()),
+                shuffled(devices),
+                new HashSet<>(shuffled(List.copyOf(snapshot.listedDevices()))),
+                snapshot.uidsOfPids(),
+                snapshot.subordinateUids(),
+                snapshot.missing(),
+                shuffled(snapshot.problems()),
+                HostDetails.NONE);
+    }
+
+    private <T> List<T> shuffled(List<T> list) {
+        var copy = new ArrayList<>(list);
+        Collections.shuffle(copy, random);
+        return copy;
     }
 
     public <T> T pick(List<T> options) {

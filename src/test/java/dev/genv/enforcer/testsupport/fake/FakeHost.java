@@ -33,7 +33,6 @@ public final class FakeHost implements Host {
     private volatile long ticks = 1_000_000;
     private volatile String readOnlyReason;
     private volatile String machine;
-    private volatile Duration lockWait;
     private volatile Listings listings = Listings.NONE;
     private volatile Accounts accounts = Accounts.NONE;
     private volatile Boolean hasGenv;
@@ -96,12 +95,6 @@ public final class FakeHost implements Host {
         return this;
     }
 
-    /** Sets the time that it waits for genv's lock. */
-    public FakeHost setLockWait(Duration wait) {
-        lockWait = wait;
-        return this;
-    }
-
     /** Sets the local accounts, uids by name. */
     public FakeHost setAccounts(Map<String, Long> uids) {
         accounts = new Accounts(uids);
@@ -151,7 +144,7 @@ public final class FakeHost implements Host {
                     ended,
                     missingPrivileges,
                     readOnlyReason,
-                    lockWait,
+                    null,
                     null,
                     accounts,
                     hasGenv,

@@ -46,9 +46,7 @@ public final class Child implements TestProcess {
 
     /** The same with another program, which must accept the argument {@code 7200}. */
     public static Child ofUser(long uid, Path program, Map<String, String> variables) throws IOException {
-        var child = start(
-                List.of("setpriv", "--reuid=" + uid, "--regid=" + uid, "--clear-groups", program.toString(), "7200"),
-                variables);
+        var child = start(Programs.asUser(uid, program.toString(), "7200"), variables);
         await().until(() -> child.command().equals(program.getFileName().toString()));
         return child;
     }

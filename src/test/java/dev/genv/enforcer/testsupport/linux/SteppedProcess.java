@@ -44,8 +44,7 @@ public final class SteppedProcess implements TestProcess {
     /** Makes a process of another user; only root can do that. */
     public static SteppedProcess ofUser(long uid, Path folder, Map<String, String> variables, String... steps)
             throws IOException {
-        return start(
-                folder, List.of("setpriv", "--reuid=" + uid, "--regid=" + uid, "--clear-groups"), variables, steps);
+        return start(folder, Programs.asUser(uid), variables, steps);
     }
 
     /**

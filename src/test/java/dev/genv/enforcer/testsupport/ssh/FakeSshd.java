@@ -3,37 +3,57 @@ package dev.genv.enforcer.testsupport.ssh;
 import dev.genv.enforcer.testsupport.TestTimeouts;
 import java.io.Closeable;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.security.GeneralSecurityException;
 import java.security.KeyPair;
+import java.security.KeyPairGenerator;
 import java.security.PublicKey;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import java.util.logging.Level;
 import org.apache.sshd.common.config.keys.AuthorizedKeyEntry;
 import org.apache.sshd.common.config.keys.KeyUtils;
 import org.apache.sshd.common.config.keys.PublicKeyEntry;
 import org.apache.sshd.common.config.keys.PublicKeyEntryResolver;
+import org.apache.sshd.common.keyprovider.KeyPairProvider;
 import org.apache.sshd.common.session.Session;
 import org.apache.sshd.common.session.SessionListener;
 import org.apache.sshd.common.util.buffer.Buffer;
+import org.apache.sshd.common.util.threads.NoCloseExecutor;
 import org.apache.sshd.core.CoreModuleProperties;
 import org.apache.sshd.server.SshServer;
+import org.apache.sshd.server.command.AbstractCommandSupport;
 import org.apache.sshd.server.forward.AcceptAllForwardingFilter;
+import org.jboss.logmanager.LogContext;
+import org.jboss.logmanager.Logger;
 
 /** An SSH server in the test's JVM, whose commands are functions of the test. */
 public final class FakeSshd implements Closeable {
+    /** Otherwise it would log every byte. The reference keeps the logger and its level. */
+    private static final Logger LOG = LogContext.getLogContext().getLogger("org.apache.sshd");
+
+    static {
+        LOG.setLevel(Level.SEVERE);
+    }
+
     private final Map<String, Program> programs = new ConcurrentHashMap<>();
     private final AtomicInteger connections = new AtomicInteger();
     private final AtomicInteger commands = new AtomicInteger();
     private final String address;
     private final PublicKey clientKey;
     private volatile boolean refuseKeys;
-    private KeyPair hostKey = MinaServer.newKey();
+    private KeyPair hostKey = newKey();
     private int port;
     private SshServer server;
 
     /** A command with the streams of its channel; it returns the exit code. */
-    public interface Program extends MinaServer.Program {}
+    public interface Program {
+        int run(InputStream in, OutputStream out, OutputStream errors) throws Exception;
+    }
 
     /** A packet of the SSH protocol. */
     public interface Message {
@@ -101,23 +121,20 @@ public final class FakeSshd implements Closeable {
 
     /** Takes effect at the next start. */
     public void newHostKey() {
-        hostKey = MinaServer.newKey();
+        hostKey = newKey();
     }
 
     /** Starts at the same port each time. */
     public void start() throws IOException {
-        server = MinaServer.at(address, port, hostKey, this::startCommand);
+        server = create(address, port, hostKey, connections, command -> {
+            commands.incrementAndGet();
+            return programs.getOrDefault(command, (_, _, _) -> 127);
+        });
         server.setNioWorkers(1);
         server.setPublickeyAuthenticator(
                 (name, key, _) -> !refuseKeys && name.equals("root") && KeyUtils.compareKeys(key, clientKey));
         server.setForwardingFilter(AcceptAllForwardingFilter.INSTANCE);
         CoreModuleProperties.SOCKET_REUSEADDR.set(server, true);
-        server.addSessionListener(new SessionListener() {
-            @Override
-            public void sessionCreated(Session session) {
-                connections.incrementAndGet();
-            }
-        });
         server.start();
         port = server.getPort();
     }
@@ -160,8 +177,58 @@ public final class FakeSshd implements Closeable {
         }
     }
 
-    private Program startCommand(String command) {
-        commands.incrementAndGet();
-        return programs.getOrDefault(command, (_, _, _) -> 127);
+    /**
+     * Creates a server without starting it.
+     *
+     * @param port 0 for any free port
+     * @param connections counts the connections
+     * @param programs runs a command
+     */
+    static SshServer create(
+            String address, int port, KeyPair hostKey, AtomicInteger connections, Function<String, Program> programs) {
+        var server = SshServer.setUpDefaultServer();
+        server.setHost(address);
+        server.setPort(port);
+        CoreModuleProperties.TCP_NODELAY.set(server, true); // as in OpenSSH
+        server.setKeyPairProvider(KeyPairProvider.wrap(hostKey));
+        server.setCommandFactory((_, command) -> new Running(command, programs.apply(command)));
+        server.addSessionListener(new SessionListener() {
+            @Override
+            public void sessionCreated(Session session) {
+                connections.incrementAndGet();
+            }
+        });
+        return server;
+    }
+
+    static KeyPair newKey() {
+        try {
+            var generator = KeyPairGenerator.getInstance("EC");
+            generator.initialize(256);
+            return generator.generateKeyPair();
+        } catch (GeneralSecurityException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static final class Running extends AbstractCommandSupport {
+        private final Program program;
+
+        Running(String command, Program program) {
+            super(command, new NoCloseExecutor(Executors.newVirtualThreadPerTaskExecutor()));
+            this.program = program;
+        }
+
+        @Override
+        public void run() {
+            try {
+                var code = program.run(getInputStream(), getOutputStream(), getErrorStream());
+                getOutputStream().flush();
+                getErrorStream().flush();
+                onExit(code);
+            } catch (Exception e) {
+                onExit(126, String.valueOf(e));
+            }
+        }
     }
 }

@@ -21,11 +21,9 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiFunction;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.apache.sshd.common.config.keys.PublicKeyEntry;
 import org.apache.sshd.common.io.nio2.Nio2ServiceFactoryFactory;
-import org.apache.sshd.common.session.Session;
-import org.apache.sshd.common.session.SessionListener;
 import org.apache.sshd.common.util.threads.NoCloseExecutor;
 import org.apache.sshd.server.SshServer;
 
@@ -40,12 +38,13 @@ public final class MinaFleet implements AutoCloseable {
     private static final Duration TIME_TO_CLOSE = Duration.ofSeconds(1);
     private final ScheduledExecutorService timers = Executors.newScheduledThreadPool(1, daemon());
     private final NoCloseExecutor io = new NoCloseExecutor(Executors.newFixedThreadPool(4, daemon()));
-    private final KeyPair hostKey;
+    private final KeyPair hostKey = FakeSshd.newKey();
     private final List<SshServer> servers = new ArrayList<>();
     private final Set<Integer> hanging = ConcurrentHashMap.newKeySet();
     private final AtomicInteger connections = new AtomicInteger();
     private final AtomicInteger commands = new AtomicInteger();
     private final AtomicInteger hangingCommands = new AtomicInteger();
+    private final BiFunction<Integer, String, String> answer;
     private final int port;
 
     /** Starts the machines.
@@ -53,10 +52,10 @@ public final class MinaFleet implements AutoCloseable {
      * @param answer what a machine prints, by its number, for a line of a request to the agent, or for the first line of the input of another command
      */
     public MinaFleet(int hosts, BiFunction<Integer, String, String> answer) throws IOException {
-        hostKey = MinaServer.newKey();
+        this.answer = answer;
         var any = 0;
         for (var i = 0; i < hosts; i++) {
-            servers.add(server(i, any, answer));
+            servers.add(server(i, any));
             any = servers.getFirst().getPort();
         }
         port = any;
@@ -69,21 +68,19 @@ public final class MinaFleet implements AutoCloseable {
 
     /** Returns the list of all machines in the service's format. */
     public List<String> hosts() {
-        var hosts = new ArrayList<String>();
-        for (var i = 0; i < servers.size(); i++) {
-            hosts.add("root@%s:%d".formatted(address(i), port));
-        }
-        return hosts;
+        return IntStream.range(0, servers.size())
+                .mapToObj(host -> "root@%s:%d".formatted(address(host), port))
+                .toList();
     }
 
     /** Writes their keys as ssh-keyscan does. */
     public Path knownHosts(Path file) throws IOException {
         var key = PublicKeyEntry.toString(hostKey.getPublic());
-        var lines = new ArrayList<String>();
-        for (var i = 0; i < servers.size(); i++) {
-            lines.add("[%s]:%d %s".formatted(address(i), port, key));
-        }
-        return Files.writeString(file, lines.stream().collect(Collectors.joining("\n", "", "\n")));
+        return Files.write(
+                file,
+                IntStream.range(0, servers.size())
+                        .mapToObj(host -> "[%s]:%d %s".formatted(address(host), port, key))
+                        .toList());
     }
 
     /** Makes machines hang: they accept commands and never answer. */
@@ -107,17 +104,12 @@ public final class MinaFleet implements AutoCloseable {
         return hangingCommands.get();
     }
 
-    private SshServer server(int host, int atPort, BiFunction<Integer, String, String> answer) throws IOException {
-        var server = MinaServer.at(address(host), atPort, hostKey, command -> startCommand(host, command, answer));
+    private SshServer server(int host, int atPort) throws IOException {
+        var server =
+                FakeSshd.create(address(host), atPort, hostKey, connections, command -> startCommand(host, command));
         server.setPublickeyAuthenticator((_, _, _) -> true);
         server.setScheduledExecutorService(timers);
         server.setIoServiceFactoryFactory(new Nio2ServiceFactoryFactory(() -> io));
-        server.addSessionListener(new SessionListener() {
-            @Override
-            public void sessionCreated(Session session) {
-                connections.incrementAndGet();
-            }
-        });
         server.start();
         return server;
     }
@@ -127,40 +119,34 @@ public final class MinaFleet implements AutoCloseable {
         // Connections must be closed before their threads stop.
         var closing = servers.stream().map(server -> server.close(true)).toList();
         var deadline = Instant.now().plus(TIME_TO_CLOSE);
-        closing.forEach(each -> each.awaitUninterruptibly(remaining(deadline)));
+        closing.forEach(each -> each.awaitUninterruptibly(
+                Math.max(1, Duration.between(Instant.now(), deadline).toMillis())));
         timers.shutdownNow();
         io.shutdownNow();
-    }
-
-    private static Duration remaining(Instant deadline) {
-        var left = Duration.between(Instant.now(), deadline);
-        return left.isPositive() ? left : Duration.ofMillis(1);
     }
 
     private static ThreadFactory daemon() {
         return Thread.ofPlatform().daemon().name("mina-", 0).factory();
     }
 
-    private MinaServer.Program startCommand(int host, String command, BiFunction<Integer, String, String> answer) {
+    private FakeSshd.Program startCommand(int host, String command) {
         commands.incrementAndGet();
         var program = PROGRAM.matcher(command);
         var length = program.find() ? Integer.parseInt(program.group(1)) : 0;
         return (in, out, _) -> {
             in.skipNBytes(length);
             var lines = new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8));
-            if (length == 0) {
-                answer(host, lines.readLine(), out, answer);
-                return 0;
-            }
-            for (var line = lines.readLine(); line != null; line = lines.readLine()) {
-                answer(host, line, out, answer);
+            for (String line; (line = lines.readLine()) != null; ) {
+                answer(host, line, out);
+                if (length == 0) {
+                    break;
+                }
             }
             return 0;
         };
     }
 
-    private void answer(int host, String input, OutputStream out, BiFunction<Integer, String, String> answer)
-            throws IOException, InterruptedException {
+    private void answer(int host, String input, OutputStream out) throws IOException, InterruptedException {
         if (hanging.contains(host)) {
             hangingCommands.incrementAndGet();
             new CountDownLatch(1).await();

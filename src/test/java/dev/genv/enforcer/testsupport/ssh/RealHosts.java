@@ -7,7 +7,7 @@ import dev.genv.enforcer.testsupport.linux.Programs;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import org.opentest4j.TestAbortedException;
@@ -39,17 +39,11 @@ public final class RealHosts implements AutoCloseable {
 
     /** Starts another machine with a known key. */
     public RealSshd start(String name) throws IOException {
-        var host = add(name).start();
-        writeKnownHosts();
-        return host;
-    }
-
-    /** Creates another machine without starting it. */
-    public RealSshd add(String name) throws IOException {
         var key = Files.readString(directory.resolve("id.pub"));
         var host = new RealSshd(directory.resolve(name), name, NETWORK + (2 + hosts.size()), key);
         hosts.add(host);
-        return host;
+        Files.writeString(knownHosts, host.knownHostsLine(), StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+        return host.start();
     }
 
     /** The private key, without a passphrase. */
@@ -59,25 +53,6 @@ public final class RealHosts implements AutoCloseable {
 
     public Path knownHosts() {
         return knownHosts;
-    }
-
-    /** Writes the present keys of all machines. */
-    public void writeKnownHosts() throws IOException {
-        writeKnownHosts(hosts);
-    }
-
-    private void writeKnownHosts(List<RealSshd> these) throws IOException {
-        var lines = new StringBuilder();
-        for (var host : these) {
-            lines.append(host.knownHostsLine());
-        }
-        writeKnownHosts(lines.toString());
-    }
-
-    /** Replaces the file by these lines. */
-    public void writeKnownHosts(String lines) throws IOException {
-        var finished = Files.writeString(directory.resolve("known_hosts.new"), lines);
-        Files.move(finished, knownHosts, StandardCopyOption.ATOMIC_MOVE);
     }
 
     @Override

@@ -119,11 +119,7 @@ public final class StateFiles {
 
     /** Replaces both files, each at once. */
     public StateFiles write() throws IOException {
-        return writeEnvs().writeDevices();
-    }
-
-    public StateFiles writeEnvs() throws IOException {
-        return replaceFile("envs.json", envsJson());
+        return replaceFile("envs.json", envsJson()).writeDevices();
     }
 
     public StateFiles writeDevices() throws IOException {

@@ -6,7 +6,6 @@ import static dev.genv.enforcer.e2e.attack.shared.SharedNode.eid;
 import static dev.genv.enforcer.e2e.attack.shared.SharedNode.uid;
 import static dev.genv.enforcer.e2e.attack.shared.SharedNode.username;
 
-import dev.genv.enforcer.e2e.Suite;
 import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.state.StateFiles;
@@ -25,7 +24,7 @@ import java.util.stream.IntStream;
 
 /** Actions of hostile users on a shared node. Each action lasts a while, and the same user reverts it. */
 final class HostileActions {
-    private static final int MAX_SECONDS = Suite.repetitions(4, 20);
+    private static final int MAX_SECONDS = HostileUsersIT.IS_LONG ? 20 : 4;
     private static final int FREE_DEVICE = DEVICES - 1;
     private static final String PAST = "01/01/2020 00:00:00";
     private static final Duration SHORT_TIME = Duration.ofSeconds(2);

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.NodeSuite;
-import dev.genv.enforcer.e2e.Suite;
 import dev.genv.enforcer.testsupport.Requirements;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -37,7 +36,7 @@ class HostileUsersIT extends NodeSuite {
     private static final int MAX_PARALLEL = 3;
 
     private static final Duration BETWEEN_CHECKS = Duration.ofSeconds(5);
-    private static final long SEED = Long.getLong("suite.seed", Suite.IS_LONG ? System.nanoTime() : 1);
+    private static final long SEED = Long.getLong("suite.seed", IS_LONG ? System.nanoTime() : 1);
     private static final Pattern RESIDENT_MEMORY = Pattern.compile("VmRSS:\\s+([0-9]+) kB");
     private static final double MAX_GROWTH = 1.25;
 
@@ -66,7 +65,7 @@ class HostileUsersIT extends NodeSuite {
                 }
             }
             try {
-                var end = System.nanoTime() + (Suite.IS_LONG ? DURATION : DEFAULT_DURATION).toNanos();
+                var end = System.nanoTime() + (IS_LONG ? DURATION : DEFAULT_DURATION).toNanos();
                 while (System.nanoTime() < end) {
                     Thread.sleep(BETWEEN_CHECKS);
                     for (var each : hostile) {
@@ -94,7 +93,7 @@ class HostileUsersIT extends NodeSuite {
                 actions, signalled, mediansOfQuarters(resident), peak);
         assertThat(peak).as("the peak memory in MiB").isLessThan(Node.memoryLimit());
         assertThat(signalled).isPositive();
-        if (Suite.IS_LONG) {
+        if (IS_LONG) {
             for (var medians : List.of(mediansOfQuarters(resident), mediansOfQuarters(descriptors))) {
                 assertThat(medians.getLast()).as("%s", medians).isLessThan((long) (medians.get(1) * MAX_GROWTH));
             }

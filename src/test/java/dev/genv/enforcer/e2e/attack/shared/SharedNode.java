@@ -3,10 +3,10 @@ package dev.genv.enforcer.e2e.attack.shared;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.e2e.Command;
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.Programs;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.Closeable;
 import java.io.IOException;
@@ -144,7 +144,7 @@ final class SharedNode implements Closeable {
     /** Runs a script of the user in the state directory, and restores the state after that time. */
     void runTemporarily(int user, String script, Duration length) throws IOException, InterruptedException {
         synchronized (contributions) {
-            Command.run(command(user, script));
+            Programs.run(command(user, script));
         }
         restoreAfter(user, length);
     }
@@ -152,7 +152,7 @@ final class SharedNode implements Closeable {
     private void restoreAfter(int user, Duration length) throws IOException, InterruptedException {
         Thread.sleep(length);
         synchronized (contributions) {
-            Command.run(command(
+            Programs.run(command(
                     user, "if [ -d genv.lock ] || [ -L genv.lock ] || [ -p genv.lock ]; then rm -rf genv.lock; fi"));
             writeAs(user);
         }
@@ -180,7 +180,7 @@ final class SharedNode implements Closeable {
 
     private void write(int user, String file, String content) throws IOException {
         var draft = Files.writeString(node.directory.resolve("draft-" + drafts++), content);
-        Command.run(command(
+        Programs.run(command(
                 user,
                 "if [ -d %1$s ]; then rm -rf %1$s; fi; cat %2$s >new.%3$d && mv -fT new.%3$d %1$s"
                         .formatted(file, draft, user)));
@@ -188,7 +188,7 @@ final class SharedNode implements Closeable {
     }
 
     List<String> command(int user, String script) {
-        return Command.asUser(uid(user), node.stateDirectory, "umask 0 && " + script);
+        return Programs.asUser(uid(user), "sh", "-c", "cd %s && umask 0 && %s".formatted(node.stateDirectory, script));
     }
 
     /**

@@ -1,7 +1,8 @@
-package dev.genv.enforcer.e2e.cycle;
+package dev.genv.enforcer.e2e.service;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.NodeSuite;
 import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.testsupport.linux.Child;
@@ -11,14 +12,18 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A single cycle of the packaged program, interval 0. */
+/** A single cycle of the packaged program, and what prevents it from starting. */
 class OneCycleIT extends NodeSuite {
+    private static final String EVIL = "\u001b[2J\u0007\r\nProcess 1 was never here\t\u007f\"' %n%s\\";
+
     @Test
     void auditModeReportsEverythingOpensNoPortAndChangesNothing() throws IOException {
         try (var taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
@@ -107,8 +112,6 @@ class OneCycleIT extends NodeSuite {
                     .runOnce();
 
             assertThat(output.exitCode()).isZero();
-            assertThat(output.out().getFirst())
-                    .isEqualTo("Process %d is not running in a GPU environment".formatted(stray.pid()));
             assertThat(output.out().getLast())
                     .contains("skipped_exempt")
                     .contains("uid %d, which is exempt".formatted(CurrentProcess.uid()));
@@ -156,5 +159,78 @@ class OneCycleIT extends NodeSuite {
         var stray = Child.withEnvironment(Map.of());
         node.gpus.process(0, stray.pid(), "10");
         return stray;
+    }
+
+    /** It contains no control characters of users' names. */
+    @Test
+    void outputIsPrintableText() throws IOException {
+        var eid = EVIL + "x".repeat(4096 - EVIL.length());
+        var name = Files.createSymbolicLink(directory.resolve("\u001b[1m\nevil"), Path.of("/bin/sleep"));
+        try (var shell = Child.withEnvironment(Map.of());
+                var job = Child.running(List.of(name.toString(), "600"), Map.of("GENV_ENVIRONMENT_ID", eid));
+                var stray = Child.withEnvironment(Map.of("GENV_ENVIRONMENT_ID", "\u001b]0;title\u0007"))) {
+            node.state
+                    .env(eid, 7, "\u202e" + EVIL, EVIL, shell.pid())
+                    .env("b", 7, "\u009b31m", "\u001b", shell.pid())
+                    .device(0, eid)
+                    .device(1)
+                    .device(2)
+                    .write();
+            node.gpus.process(0, job.pid(), "10").process(1, job.pid(), "10").process(2, stray.pid(), "10");
+            node.gpus.process("GPU-\u001b[2J", Integer.toString(stray.pid()), "\u001b[2J");
+            node.gpus.process("GPU-0", "\u001b[2J", "1");
+
+            var output = node.set("MODE", "audit")
+                    .set("INACTIVE_ENV_PROCESSES", "audit")
+                    .set("MAX_DEVICES_PER_USER", 0)
+                    .runOnce();
+
+            assertThat(output.out()).hasSizeGreaterThan(3);
+            assertThat(output.log()).hasSizeGreaterThan(output.out().size());
+            assertThat(Stream.concat(output.out().stream(), output.log().stream()))
+                    .allSatisfy(line -> assertThat(line)
+                            .doesNotContainPattern("\\p{Cntrl}|[\\u0080-\\u009f\\u200b-\\u200f\\u2028-\\u202e]")
+                            .doesNotStartWith("Process 1 was")
+                            .hasSizeLessThan(8_000));
+            assertThat(String.join("\n", output.log())).contains("\\u001b[2J");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"HTTP", "MANAGEMENT"})
+    void portInUseAbortsTheStartBeforeAnyAction(String name) throws IOException {
+        try (var other = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+                var stray = Child.withEnvironment(Map.of())) {
+            node.gpus.process(0, stray.pid(), "10");
+            node.set("INTERVAL", "1s")
+                    .set("NON_ENV_PROCESSES", "enforce")
+                    .set("GRACE", "0s")
+                    .variable("QUARKUS_%s_PORT".formatted(name), Integer.toString(other.getLocalPort()));
+
+            assertFailsToStart(
+                    node.run(),
+                    1,
+                    "genv-enforcer cannot start: it cannot listen on 127.0.0.1 port %1$d; the port is in use, or this machine does not have the address (QUARKUS_%2$s_HOST, QUARKUS_%2$s_PORT)"
+                            .formatted(other.getLocalPort(), name));
+            assertThat(stray.isAlive()).isTrue();
+        }
+    }
+
+    @Test
+    void reportsAllInvalidVariablesAtOnceAndEscapesThem() throws IOException {
+        node.set("MODE", "audit\u001b[2J\nGENV_ENFORCER_X=fine").variable("QUARKUS_MANAGEMENT_PORT", "abc");
+
+        assertFailsToStart(
+                node.run(),
+                2,
+                "GENV_ENFORCER_MODE=audit\\u001b[2J\\u000aGENV_ENFORCER_X=fine: expected enforce or audit",
+                "QUARKUS_MANAGEMENT_PORT=abc: expected a port, 0 to 65535");
+    }
+
+    /** Each reason is reported in one sentence, without a stack trace. */
+    private static void assertFailsToStart(Node.Output output, int exitCode, String... sentences) {
+        assertThat(output.log()).containsExactlyInAnyOrder(sentences);
+        assertThat(output.out()).noneMatch(line -> line.contains("ERROR") || line.contains("[io.quarkus"));
+        assertThat(output.exitCode()).isEqualTo(exitCode);
     }
 }

@@ -1,17 +1,19 @@
 package dev.genv.enforcer.e2e.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThatCode;
 import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.genv.enforcer.e2e.Command;
 import dev.genv.enforcer.e2e.Node.Service;
 import dev.genv.enforcer.e2e.NodeSuite;
 import dev.genv.enforcer.e2e.ServiceClient;
-import dev.genv.enforcer.e2e.Suite;
+import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.Programs;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.attribute.PosixFilePermissions;
+import java.nio.file.Path;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -34,7 +36,7 @@ import org.junit.jupiter.api.Test;
  * any answer. Before each kill the service is stopped for a moment, and the copy of its database that is made then opens and is consistent.
  */
 @Tag("long")
-class StoreKillIT extends NodeSuite {
+class StoreIT extends NodeSuite {
     private static final String VIOLATIONS = "/violations?limit=1000";
     private static final String UNCERTAIN = "it may have been executed";
     private static final long LONGEST_START_NANOS = Duration.ofMillis(4_500).toNanos();
@@ -48,19 +50,15 @@ class StoreKillIT extends NodeSuite {
     private final Map<String, Seen> seen = new LinkedHashMap<>();
 
     private int started;
+    private Path data;
 
     private record Seen(int pid, String firstSeen, List<JsonNode> actions) {}
 
     @BeforeEach
     void setUp() throws IOException {
-        var data = Files.createDirectory(
-                directory.resolve("data"),
-                PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
         node.state.write();
-        node.set("DATA_DIR", data)
-                .set("NON_ENV_PROCESSES", "enforce")
-                .set("GRACE", "2s")
-                .set("KILL_AFTER", "10h");
+        data = node.addDatabase();
+        node.set("NON_ENV_PROCESSES", "enforce").set("GRACE", "2s").set("KILL_AFTER", "10h");
     }
 
     @AfterEach
@@ -70,7 +68,7 @@ class StoreKillIT extends NodeSuite {
 
     @Test
     void nothingThatWasSeenIsLostAndNothingIsDoneTwice() throws IOException {
-        var rounds = Suite.repetitions(20, 200);
+        var rounds = repetitions(20, 200);
         for (var round = 0; round < rounds; round++) {
             if (round % 2 == 0) {
                 addVictim();
@@ -125,10 +123,10 @@ class StoreKillIT extends NodeSuite {
     private void assertCopyIsConsistent(Service service) throws IOException {
         var pid = Long.toString(service.process().pid());
         var copy = directory.resolve("copy");
-        Command.run("kill", "-STOP", pid);
-        Command.run("rm", "-rf", copy.toString());
-        Command.run("cp", "-a", directory.resolve("data").toString(), copy.toString());
-        Command.run("kill", "-CONT", pid);
+        Programs.run("kill", "-STOP", pid);
+        Programs.run("rm", "-rf", copy.toString());
+        Programs.run("cp", "-a", data.toString(), copy.toString());
+        Programs.run("kill", "-CONT", pid);
         try (var connection = DriverManager.getConnection("jdbc:sqlite:" + copy.resolve("enforcer.db"));
                 var statement = connection.createStatement()) {
             try (var check = statement.executeQuery("PRAGMA integrity_check")) {
@@ -194,5 +192,111 @@ class StoreKillIT extends NodeSuite {
 
     private static void pause() {
         LockSupport.parkNanos(Duration.ofMillis(10).toNanos());
+    }
+
+    /** The service reports it, enforces, and uses the database again afterwards. */
+    @Test
+    void aFullDiskCostsTheDatabaseAndNothingElse() throws IOException {
+        Requirements.root();
+        Programs.run("mount", "-t", "tmpfs", "-o", "size=1m,mode=0700", "genv-test", data.toString());
+        try {
+            addVictim();
+            var service = node.startService();
+            var client = new ServiceClient(service);
+            await().until(() -> victims.getLast().count() == 1);
+            Programs.fillDisk(data.resolve("filler"));
+            await().until(() -> client.observe().problems().contains("data_unwritable"));
+            addVictim();
+            await().until(() -> victims.getLast().count() == 1);
+            Files.delete(data.resolve("filler"));
+            assertContinuesAfterKill(service);
+        } finally {
+            node.close();
+            Programs.run("umount", data.toString());
+        }
+    }
+
+    /** A frozen file system answers no write. */
+    @Test
+    void aHangingDiskCostsTheDatabaseAndNothingElse() throws IOException {
+        Requirements.root();
+        var image = directory.resolve("image");
+        var disk = Files.createDirectory(directory.resolve("disk"));
+        Programs.run("truncate", "-s", "20M", image.toString());
+        Programs.run("mkfs.ext4", "-q", image.toString());
+        assumeThatCode(() -> Programs.run("mount", "-o", "loop", image.toString(), disk.toString()))
+                .as("a file system in a file can be mounted")
+                .doesNotThrowAnyException();
+        try {
+            Programs.run("mkdir", "-m", "700", disk.resolve("data").toString());
+            node.set("DATA_DIR", disk.resolve("data"));
+            node.setStoreLimit(Duration.ofSeconds(2));
+            addVictim();
+            var service = node.startService();
+            var client = new ServiceClient(service);
+            await().until(() -> victims.getLast().count() == 1);
+            client.awaitNext(client.observe());
+            Programs.run("fsfreeze", "-f", disk.toString());
+            try {
+                addVictim();
+                await().until(() -> victims.getLast().count() == 1);
+                await().until(() -> client.observe().problems().contains("data_unwritable"));
+            } finally {
+                Programs.run("fsfreeze", "-u", disk.toString());
+            }
+            assertContinuesAfterKill(service);
+        } finally {
+            node.close();
+            Programs.run("umount", disk.toString());
+        }
+    }
+
+    /** Waits until the database is used again. Then nothing is lost by a kill, and nothing is done twice. */
+    private void assertContinuesAfterKill(Service service) throws IOException {
+        var client = new ServiceClient(service);
+        await().until(() -> client.observe().problems().isEmpty());
+        client.awaitNext(client.observe());
+        var before = client.json("/violations").findValuesAsText("id");
+        assertThat(before).hasSameSizeAs(victims);
+        service.kill();
+        var next = new ServiceClient(node.startService());
+        assertThat(next.json("/violations").findValuesAsText("id")).isEqualTo(before);
+        next.awaitNext(next.awaitNext(next.observe()));
+        assertThat(victims).allSatisfy(victim -> assertThat(victim.count()).isEqualTo(1));
+    }
+
+    /** A process that survives SIGTERM, and counts how often it gets one. */
+    private static final class SignalCounter implements AutoCloseable {
+        private static final String SCRIPT =
+                "trap 'echo TERM >> \"$FILE\"' TERM; : > \"$FILE\"; sleep 7200 & while kill -0 $!; do wait $!; done";
+
+        private final Child process;
+        private final Path file;
+
+        private SignalCounter(Child process, Path file) {
+            this.process = process;
+            this.file = file;
+        }
+
+        /** Starts a process that counts in this file, and waits until it counts. */
+        static SignalCounter start(Path file) throws IOException {
+            var process = Child.running(
+                    List.of("/bin/sh", "-c", SCRIPT), Map.of("FILE", file.toString(), "PATH", "/usr/bin:/bin"));
+            await().until(() -> Files.exists(file));
+            return new SignalCounter(process, file);
+        }
+
+        int pid() {
+            return process.pid();
+        }
+
+        int count() throws IOException {
+            return Files.readAllLines(file).size();
+        }
+
+        @Override
+        public void close() {
+            process.closeWithDescendants();
+        }
     }
 }
