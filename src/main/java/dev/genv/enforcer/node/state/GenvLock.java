@@ -53,10 +53,12 @@ final class GenvLock implements AutoCloseable {
         this.create = create;
     }
 
-    /** Waits for the lock. Returns whether it is held, or free. */
+    /** Waits for the lock, with its file open meanwhile. Returns whether it is held, or free. */
     boolean take() throws IOException, InterruptedException {
         while (true) {
-            close();
+            if (file != null && !isInPlace()) {
+                close();
+            }
             var isFinal = attempt();
             waited = Duration.ofNanos(System.nanoTime() - start);
             if (isFinal || !hasTime()) {
@@ -72,13 +74,15 @@ final class GenvLock implements AutoCloseable {
 
     /** Sets the outcome and the reason. Returns whether a further attempt is useless. */
     private boolean attempt() throws IOException {
-        Descriptor opened;
-        try {
-            opened = open();
-        } catch (Errno e) {
-            return refuse(e);
+        var opened = file;
+        if (opened == null) {
+            try {
+                opened = open();
+            } catch (Errno e) {
+                return refuse(e);
+            }
+            file = opened;
         }
-        file = opened;
         if (opened != null && !opened.status().isRegular()) {
             return refuse("is not a regular file", true);
         }
