@@ -57,14 +57,14 @@ public final class Service implements QuarkusApplication {
         System.setOut(new PrintStream(new FileOutputStream(FileDescriptor.out), false, System.out.charset()));
         System.setErr(new PrintStream(new FileOutputStream(FileDescriptor.err), false, System.err.charset()));
         notifications.start();
-        var _ = loop.start();
+        loop.start();
         Quarkus.waitForExit();
         notifications.close();
         return 0;
     }
 
     private int once() throws InterruptedException {
-        loop.start().join();
+        loop.runOnce();
         var report = enforcer.latest().orElseThrow(() -> new IllegalStateException("a cycle has a report"));
         storage.close();
         hosts.close(); // a slow reader of the output must not block another enforcer

@@ -10,6 +10,8 @@ import java.time.Duration;
  */
 public record CycleSchedule(Duration interval, Duration longest) {
     private static final int INTERVALS = 3;
+    private static final Duration TOLERANCE = Duration.ofSeconds(2);
+
     /** The largest random delay of a cycle, as a share of the interval. */
     private static final int DELAY_DIVISOR = 5;
 
@@ -19,6 +21,13 @@ public record CycleSchedule(Duration interval, Duration longest) {
      */
     public Duration delay(double random) {
         return Duration.ofNanos((long) (interval.dividedBy(DELAY_DIVISOR).toNanos() * random));
+    }
+
+    /** Whether a cycle should have started by now. The scheduler ticks once a second, so it may be a second late. */
+    public boolean isOverdue(Duration sinceLatest) {
+        return sinceLatest.compareTo(
+                        interval.plus(interval.dividedBy(DELAY_DIVISOR)).plus(TOLERANCE))
+                > 0;
     }
 
     /** Whether the observation of the last cycle is too old to be valid. */

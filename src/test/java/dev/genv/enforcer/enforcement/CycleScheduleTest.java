@@ -9,6 +9,12 @@ class CycleScheduleTest {
     private final CycleSchedule schedule = new CycleSchedule(Duration.ofSeconds(10), Duration.ofSeconds(80));
 
     @Test
+    void isOverdueAfterIntervalMaximumDelayAndMargin() {
+        assertThat(schedule.isOverdue(Duration.ofSeconds(14))).isFalse();
+        assertThat(schedule.isOverdue(Duration.ofMillis(14_001))).isTrue();
+    }
+
+    @Test
     void delaysACycleByUpToAFifthOfTheInterval() {
         assertThat(schedule.delay(0)).isZero();
         assertThat(schedule.delay(0.5)).isEqualTo(Duration.ofSeconds(1));
