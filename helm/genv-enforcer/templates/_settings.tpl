@@ -51,6 +51,7 @@ GENV_ENFORCER_MAIL_FROM: messages.mail.from
 GENV_ENFORCER_MAIL_TO: messages.mail.to
 GENV_ENFORCER_MAIL_CC: messages.mail.cc
 GENV_ENFORCER_MAIL_REPLY_TO: messages.mail.replyTo
+GENV_ENFORCER_MAIL_REPORT_TO: messages.mail.reportTo
 GENV_ENFORCER_MAIL_DELAY: messages.mail.delay
 GENV_ENFORCER_MAIL_MAX_PER_HOUR: messages.mail.maxPerHour
 GENV_ENFORCER_WEBHOOK_URL: messages.webhook.url

@@ -2,6 +2,7 @@ package dev.genv.enforcer.api;
 
 import dev.genv.enforcer.api.view.HostView;
 import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.recording.DeviceHistory;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;
@@ -15,15 +16,17 @@ import org.eclipse.microprofile.openapi.annotations.responses.APIResponse;
 @Produces(MediaType.APPLICATION_JSON)
 public class HostsResource {
     private final Enforcer enforcer;
+    private final DeviceHistory history;
 
-    HostsResource(Enforcer enforcer) {
+    HostsResource(Enforcer enforcer, DeviceHistory history) {
         this.enforcer = enforcer;
+        this.history = history;
     }
 
     @GET
     @Operation(operationId = "listHosts", summary = "The hosts in the last cycle; empty before the first one")
     @APIResponse(responseCode = "200", description = "The hosts in the order of their names.")
     public List<HostView> list() {
-        return enforcer.latest().map(HostView::of).orElse(List.of());
+        return enforcer.latest().map(report -> HostView.of(report, history)).orElse(List.of());
     }
 }

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param usage one entry for each device, in the order of the devices
  * @param immunity why it is never terminated; null if it may be
  * @param workload what it belongs to besides; null if nothing is known. No rule uses it
- * @param account the account of its real uid on its host; null if there is none, or if a container shows that the uid may be anybody's
+ * @param user whose it is by its real uid; null if no name is known, or if a container shows that the uid may be anybody's
  */
 public record GpuProcess(
         ProcessId id,
@@ -27,7 +27,7 @@ public record GpuProcess(
         List<DeviceUsage> usage,
         @Nullable Immunity immunity,
         @Nullable Workload workload,
-        @Nullable String account) {
+        @Nullable User user) {
 
     /** Creates a process with the membership that its environ names. */
     public GpuProcess(
@@ -57,21 +57,25 @@ public record GpuProcess(
     }
 
     public GpuProcess with(Membership other, MembershipSource by) {
-        return new GpuProcess(id, uid, command, other, by, usage, immunity, workload, account);
+        return new GpuProcess(id, uid, command, other, by, usage, immunity, workload, user);
     }
 
     public GpuProcess withUsage(List<DeviceUsage> other) {
-        return new GpuProcess(id, uid, command, membership, membershipBy, other, immunity, workload, account);
+        return new GpuProcess(id, uid, command, membership, membershipBy, other, immunity, workload, user);
     }
 
     public GpuProcess withoutWorkload() {
         return workload == null
                 ? this
-                : new GpuProcess(id, uid, command, membership, membershipBy, usage, immunity, null, account);
+                : new GpuProcess(id, uid, command, membership, membershipBy, usage, immunity, null, user);
     }
 
     public int pid() {
         return id.pid();
+    }
+
+    public @Nullable String userName() {
+        return user == null ? null : user.name;
     }
 
     /** Returns the indices of its devices, ascending. */
@@ -115,6 +119,17 @@ public record GpuProcess(
     /** Whether the machine needs it. */
     public boolean isProtected() {
         return immunity != null && immunity.kind() == Immunity.Kind.PROTECTED;
+    }
+
+    /** A user by name. */
+    public record User(String name, Source by) {
+        /** Who says that a uid has this name. */
+        public enum Source implements Labelled {
+            /** The accounts of the host, which only root can write. */
+            ACCOUNT,
+            /** The environments of genv that record this uid and are not disputed. It is a claim of the user. */
+            RECORDED
+        }
     }
 
     /**

@@ -6,10 +6,19 @@ import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.linux.PasswdFile;
 import dev.genv.enforcer.linux.PasswdFile.SubuidFile;
 import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.GpuProcess.User;
 import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.SubordinateUids;
+import java.util.Collection;
 import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -20,17 +29,20 @@ final class AccountReader {
 
     record HostAccounts(Accounts accounts, SubordinateUids subordinateUids) {
         /**
-         * Returns the account of the real uid of a process, the first one by its name. A subordinate uid is its owner's. Another uid in a
-         * container of root may be anybody's, so it has none.
+         * Returns the user of a process by its real uid: its account, the first one by its name, or else the recorded name. A subordinate uid is
+         * its owner's. Another uid in a container of root may be anybody's, so it has none.
          */
         @Nullable
-        String accountOf(@Nullable Long uid, @Nullable Workload workload) {
+        User userOf(@Nullable Long uid, @Nullable Workload workload, RecordedNames recorded) {
             var owner = subordinateUids.ownerOf(uid);
-            return owner == null || (owner.equals(uid) && workload != null && workload.isInContainerOfRoot())
-                    ? null
-                    : accounts.namesOf(owner).stream()
-                            .min(Comparator.naturalOrder())
-                            .orElse(null);
+            if (owner == null || (owner.equals(uid) && workload != null && workload.isInContainerOfRoot())) {
+                return null;
+            }
+            return accounts.namesOf(owner).stream()
+                    .min(Comparator.naturalOrder())
+                    .map(name -> new User(name, User.Source.ACCOUNT))
+                    .or(() -> recorded.find(owner).map(name -> new User(name, User.Source.RECORDED)))
+                    .orElse(null);
         }
     }
 
@@ -49,6 +61,46 @@ final class AccountReader {
     /** Whether they have been read at least once. */
     boolean hasAccounts() {
         return !passwd.version.isEmpty();
+    }
+
+    /**
+     * The user names that undisputed environments record for uids. A name is kept after the end of its environment, because processes may
+     * outlive it.
+     */
+    static final class RecordedNames {
+        private static final int MAX_NAMES = 10_000;
+
+        private final Map<Long, String> names = new HashMap<>();
+
+        /** Takes over the names of the active environments. A uid with several names has none. */
+        void observe(Collection<Environment> environments) {
+            var present = new HashMap<Long, Set<String>>();
+            for (var environment : environments) {
+                var uid = environment.uid();
+                var name = environment.username();
+                if (uid != null
+                        && uid != 0
+                        && name != null
+                        && !name.isEmpty()
+                        && !environment.ownership().isDisputed()) {
+                    present.computeIfAbsent(uid, _ -> new HashSet<>()).add(SafeText.bounded(name));
+                }
+            }
+            if (names.size() + present.size() > MAX_NAMES) {
+                names.clear();
+            }
+            present.forEach((uid, all) -> {
+                if (all.size() > 1) {
+                    names.remove(uid);
+                } else if (names.size() < MAX_NAMES) {
+                    names.put(uid, all.iterator().next());
+                }
+            });
+        }
+
+        Optional<String> find(long uid) {
+            return Optional.ofNullable(names.get(uid));
+        }
     }
 
     /** The last content of a file that could be read. */

@@ -24,6 +24,7 @@ import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.observation.AccountReader.HostAccounts;
+import dev.genv.enforcer.observation.AccountReader.RecordedNames;
 import dev.genv.enforcer.observation.GpuListing.DeviceStatuses;
 import dev.genv.enforcer.observation.GpuListing.GpuHistory;
 import dev.genv.enforcer.observation.ImmunityRules.ConfiguredUsers;
@@ -69,6 +70,7 @@ public final class Observer {
     private final ListedProcesses listedProcesses = new ListedProcesses();
     private final UnreadProcesses unread = new UnreadProcesses();
     private final AccountReader accountReader = new AccountReader();
+    private final RecordedNames recordedNames = new RecordedNames();
     private final StateParser stateParser;
     private final UnlistedProcesses unlisted;
     private HostAccounts accounts = new HostAccounts(Accounts.NONE, SubordinateUids.NONE);
@@ -109,6 +111,7 @@ public final class Observer {
         unread.observe(facts.allProcesses(), findings);
         var state = stateParser.parse(facts.earlierState(), facts.state());
         var live = LiveState.of(state, facts.liveness(), accounts.accounts(), immunity.exempt(), findings);
+        recordedNames.observe(live.environments());
         workloads.begin();
         var session = memberships.begin(
                 machine(facts.machine()),
@@ -193,7 +196,7 @@ public final class Observer {
                 usage,
                 immunity.immunity(process),
                 workload,
-                accounts.accountOf(process.uid(), workload));
+                accounts.userOf(process.uid(), workload, recordedNames));
     }
 
     /** Returns what the next observation needs, by what the earlier ones showed. */

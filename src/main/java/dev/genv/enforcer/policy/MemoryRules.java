@@ -208,7 +208,7 @@ final class MemoryRules {
                 host,
                 "user " + user,
                 message,
-                user,
+                Objects.requireNonNullElse(processes.getFirst().userName(), user),
                 null,
                 devices.distinct().sorted().toList(),
                 processes);

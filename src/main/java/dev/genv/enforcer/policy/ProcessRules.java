@@ -101,7 +101,7 @@ final class ProcessRules {
                         snapshot,
                         process,
                         "Process %d is not running in a GPU environment".formatted(process.pid()),
-                        process.account(),
+                        process.userName(),
                         null,
                         process.devices()))
                 .toList());
@@ -120,7 +120,7 @@ final class ProcessRules {
                         snapshot,
                         process,
                         message,
-                        process.account(),
+                        process.userName(),
                         eid,
                         process.devices()));
             }
@@ -194,7 +194,7 @@ final class ProcessRules {
         var message =
                 "Process %d uses GPU(s) %s without being listed, and is in no environment that they are attached to"
                         .formatted(process.pid(), Messages.list(holder.used()));
-        var user = environment == null ? process.account() : environment.user().orElse(null);
+        var user = environment == null ? process.userName() : environment.user().orElse(null);
         return RuleFinding.ofProcess(UNLISTED_PROCESSES, context, snapshot, process, message, user, eid, holder.used())
                 .withoutActions();
     }

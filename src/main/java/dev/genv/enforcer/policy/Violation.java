@@ -2,6 +2,7 @@ package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.SnapshotPart;
 import java.util.EnumSet;
 import java.util.HashSet;
@@ -15,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param host the host; null if several machines are part of it
  * @param hosts all machines that are part of it
  * @param subject what violates the rule, in a form that stays the same from cycle to cycle
- * @param user the user of the environment; without an active environment, the account of the process; null if there is none
+ * @param user the user of the environment; without an active environment, that of the process; null if no name is known
  * @param devices the indices of its devices, ascending
  */
 public record Violation(
@@ -57,6 +58,24 @@ public record Violation(
         var all = new HashSet<>(hosts);
         all.addAll(more);
         return new Violation(rule, host, all, subject, message, user, environment, devices, processes);
+    }
+
+    /**
+     * Returns the user for whom it counts: the user; without one, or if only the uid of the process decides, that of the process. The recorded
+     * user of an environment has not caused a violation of a stranger. Null if nobody is known.
+     */
+    public @Nullable String countedUser() {
+        if (processes.isEmpty() || (user != null && !rule.isEnforcedByUids())) {
+            return user == null ? null : SafeText.bounded(user);
+        }
+        var process = processes.getFirst();
+        var name = process.userName();
+        return name == null && process.uid() != null ? Long.toString(process.uid()) : name;
+    }
+
+    /** Whether it is a violation of a user, as it is shown or as it counts. */
+    public boolean isOf(String name) {
+        return name.equals(user) || name.equals(countedUser());
     }
 
     /** Returns the subject of a violation by a single process. */

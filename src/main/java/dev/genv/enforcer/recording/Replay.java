@@ -8,6 +8,7 @@ import dev.genv.enforcer.genv.DevicesFile.AttachmentId;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.HostUsers;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
@@ -66,7 +67,6 @@ public final class Replay {
     private long mark;
     private final Ticker ticker =
             new Ticker(() -> this.at, () -> Duration.ofMillis(this.mark).toNanos());
-    private final UserNames names = new UserNames();
     private final Map<String, ReplayedHost> hosts = new TreeMap<>();
     private final History fleet;
     private final Map<String, ReplayedUser.Counter> users = new HashMap<>();
@@ -133,7 +133,6 @@ public final class Replay {
         if (host.show(recorded.picture(), mark) || (checksMemory && host.due == mark)) {
             due = mark;
         }
-        host.snapshot().ifPresent(names::add);
     }
 
     /** Ends the replay at an instant. */
@@ -250,8 +249,8 @@ public final class Replay {
         if (planned.action() instanceof Action.Detach || checksMemory) {
             due = Math.min(due, after(Duration.ZERO));
         }
-        var user = userOf(planned, names.on(host.snapshot().orElseThrow()));
-        var key = users.containsKey(user) || users.size() < MAX_USERS ? user : UserNames.UNKNOWN;
+        var user = userOf(planned, new HostUsers(host.snapshot().orElseThrow()));
+        var key = users.containsKey(user) || users.size() < MAX_USERS ? user : HostUsers.UNKNOWN;
         if (users.computeIfAbsent(key, _ -> new ReplayedUser.Counter())
                 .add(ReplayedAction.of(at, planned), listed < MAX_LISTED)) {
             listed++;
@@ -260,13 +259,13 @@ public final class Replay {
     }
 
     /** A stranger in an environment is not the environment's user. */
-    private static String userOf(PlannedAction planned, UserNames.OnHost onHost) {
+    private static String userOf(PlannedAction planned, HostUsers users) {
         return switch (planned.action()) {
             case Action.Terminate(var _, var process, var _) ->
                 planned.rules().stream().anyMatch(RuleDefinition::isEnforcedByUids)
-                        ? onHost.ofUid(process.uid())
-                        : onHost.of(process);
-            case Action.Detach(var _, var environment, var _, var _) -> onHost.of(environment);
+                        ? users.ofUid(process.uid())
+                        : users.of(process);
+            case Action.Detach(var _, var environment, var _, var _) -> users.of(environment);
         };
     }
 

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.recording;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
+import dev.genv.enforcer.model.HostUsers;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
@@ -45,7 +46,7 @@ public record ReplayedUser(
 
         ReplayedUser result(String user) {
             return new ReplayedUser(
-                    user.equals(UserNames.UNKNOWN) ? null : user,
+                    user.equals(HostUsers.UNKNOWN) ? null : user,
                     terminations,
                     detachments,
                     actions() - listed.size(),

@@ -2,6 +2,7 @@ package dev.genv.enforcer.recording;
 
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
+import dev.genv.enforcer.model.HostUsers;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.store.Sql;
@@ -13,10 +14,17 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Adds up for how long users hold and use devices, in milliseconds: two devices for an hour are two device hours. The time between two cycles
- * counts for what the earlier one observed. A device counts once for a user, and only if the GPU tool lists it.
+ * counts for what the earlier one observed. A device counts once for a user, and an attachment only if the GPU tool lists the device.
+ *
+ * <p>The time in which a device is attached to the user (held) or has a process of the user (present) is divided into three parts. Used: a
+ * process of the user ran on it, and its utilization was above 0. Unknown: a process of the user ran on it, and its utilization is unknown, as
+ * with MIG. Idle: the rest, also if another user computed on it. The utilization is measured for the device: if processes of two users are on
+ * it, both use it.
  */
 final class UsageMeter {
     /** The largest number of users with rows of their own in an hour on a host, because users can write any name. */
@@ -27,7 +35,6 @@ final class UsageMeter {
     /** How long the sums wait for a database that cannot be written. */
     private static final long LONGEST_WAIT = 24 * HOUR;
 
-    private final UserNames names = new UserNames();
     /** What each host was last observed to use. A host of which something is missing is left out. */
     private Map<String, Map<String, Times>> present = Map.of();
     /** What is not written yet. */
@@ -40,12 +47,19 @@ final class UsageMeter {
     /** An hour by its begin. */
     private record HostHour(long hour, String host) {}
 
-    /** Numbers of devices, or the time of devices. Idle are held devices on which no process of anybody runs. */
-    private record Times(long held, long used, long idle) {
-        static final Times NONE = new Times(0, 0, 0);
+    /** Numbers of devices, or the time of devices. */
+    private record Times(long held, long present, long used, long unknown, long idle) {
+        Times plus(Times other) {
+            return new Times(
+                    held + other.held,
+                    present + other.present,
+                    used + other.used,
+                    unknown + other.unknown,
+                    idle + other.idle);
+        }
 
-        Times plus(Times other, long factor) {
-            return new Times(held + other.held * factor, used + other.used * factor, idle + other.idle * factor);
+        Times times(long factor) {
+            return new Times(held * factor, present * factor, used * factor, unknown * factor, idle * factor);
         }
     }
 
@@ -83,47 +97,59 @@ final class UsageMeter {
         sum.time += time;
         byUser.forEach((name, times) -> {
             var hasRow = known.contains(name) || (known.size() < MAX_USERS && known.add(name));
-            sum.byUser.merge(
-                    hasRow ? name : UserNames.UNKNOWN,
-                    Times.NONE.plus(times, factor),
-                    (before, more) -> before.plus(more, 1));
+            sum.byUser.merge(hasRow ? name : HostUsers.UNKNOWN, times.times(factor), Times::plus);
         });
     }
 
-    private Map<String, Times> usage(Snapshot snapshot) {
-        names.add(snapshot);
-        var onHost = names.on(snapshot);
+    /** Returns the numbers of devices of each user on a host. */
+    private static Map<String, Times> usage(Snapshot snapshot) {
+        var users = new HostUsers(snapshot);
+        var environments = snapshot.environmentsById();
         var held = new HashMap<String, Set<Integer>>();
         for (var device : snapshot.devices()) {
             if (snapshot.listedDevices().contains(device.index())) {
-                for (var attachment : device.attachments()) {
-                    onHost.ofEnvironment(attachment.eid())
-                            .ifPresent(user -> held.computeIfAbsent(user, _ -> new HashSet<>())
-                                    .add(device.index()));
-                }
+                device.attachments().stream()
+                        .flatMap(attachment -> Stream.ofNullable(environments.get(attachment.eid())))
+                        .forEach(environment -> add(held, users.of(environment), Set.of(device.index())));
             }
         }
-        var used = new HashMap<String, Set<Integer>>();
-        snapshot.processes().forEach(process -> add(used, onHost, process, process.devices()));
-        snapshot.unlisted().holders().forEach(holder -> add(used, onHost, holder.process(), holder.used()));
-        var busy = new HashSet<Integer>();
-        used.values().forEach(busy::addAll);
+        var present = new HashMap<String, Set<Integer>>();
+        snapshot.processes().forEach(process -> add(present, users, process, process.devices()));
+        snapshot.unlisted().holders().forEach(holder -> add(present, users, holder.process(), holder.used()));
+        var utilization = new HashMap<Integer, @Nullable Integer>();
+        snapshot.details().devices().forEach(status -> utilization.put(status.index(), status.utilization()));
         var usage = new HashMap<String, Times>();
-        held.forEach((user, devices) -> {
-            var idle = devices.stream().filter(device -> !busy.contains(device)).count();
-            usage.put(user, new Times(devices.size(), 0, idle));
-        });
-        used.forEach((user, devices) ->
-                usage.merge(user, new Times(0, devices.size(), 0), (one, other) -> one.plus(other, 1)));
+        held.forEach((user, devices) -> devices.forEach(device -> {
+            if (!present.getOrDefault(user, Set.of()).contains(device)) {
+                usage.merge(user, new Times(1, 0, 0, 0, 1), Times::plus);
+            }
+        }));
+        present.forEach((user, devices) -> devices.forEach(device -> {
+            var percent = utilization.get(device);
+            var isHeld = held.getOrDefault(user, Set.of()).contains(device);
+            usage.merge(
+                    user,
+                    new Times(
+                            isHeld ? 1 : 0,
+                            1,
+                            percent != null && percent > 0 ? 1 : 0,
+                            percent == null ? 1 : 0,
+                            percent != null && percent == 0 ? 1 : 0),
+                    Times::plus);
+        }));
         return usage;
     }
 
     private static void add(
-            Map<String, Set<Integer>> used, UserNames.OnHost onHost, GpuProcess process, Collection<Integer> devices) {
+            Map<String, Set<Integer>> present, HostUsers users, GpuProcess process, Collection<Integer> devices) {
         var immunity = process.immunity();
         if (!devices.isEmpty() && (immunity == null || immunity.kind() != Immunity.Kind.PROTECTED)) {
-            used.computeIfAbsent(onHost.of(process), _ -> new HashSet<>()).addAll(devices);
+            add(present, users.of(process), devices);
         }
+    }
+
+    private static void add(Map<String, Set<Integer>> devicesOf, String user, Collection<Integer> devices) {
+        devicesOf.computeIfAbsent(user, _ -> new HashSet<>()).addAll(devices);
     }
 
     /**
@@ -172,13 +198,17 @@ final class UsageMeter {
             var times = user.getValue();
             new Sql(connection)
                     .update(
-                            "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET held = held + excluded.held,"
-                                    + " used = used + excluded.used, idle = idle + excluded.idle",
+                            "INSERT INTO usage (hour, host, user, held, present, used, unknown, idle) VALUES (?, ?, ?,"
+                                    + " ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET held = held + excluded.held, present ="
+                                    + " present + excluded.present, used = used + excluded.used, unknown = unknown +"
+                                    + " excluded.unknown, idle = idle + excluded.idle",
                             key.hour,
                             key.host,
                             user.getKey(),
                             times.held,
+                            times.present,
                             times.used,
+                            times.unknown,
                             times.idle);
         }
     }

@@ -192,22 +192,9 @@ final class StoredRows {
                     row -> RecordJson.read(row.getString(2), ViolationRecord.class));
         }
 
-        /**
-         * Returns the user of a violation: that of the environment; without one, that of the process. A violation of `env-owner` counts for the
-         * user of the process, because the recorded user of the environment has not caused it. Empty if nobody is known.
-         */
+        /** Returns the user of a violation; empty if nobody is known. */
         static String userOf(Violation violation) {
-            var user = violation.user();
-            if (user != null && !violation.rule().isEnforcedByUids()) {
-                return SafeText.bounded(user);
-            }
-            if (violation.processes().isEmpty()) {
-                return "";
-            }
-            var process = violation.processes().getFirst();
-            return process.account() != null
-                    ? SafeText.bounded(process.account())
-                    : process.uid() == null ? "" : Long.toString(process.uid());
+            return Objects.requireNonNullElse(violation.countedUser(), "");
         }
     }
 

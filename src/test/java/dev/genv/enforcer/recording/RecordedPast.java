@@ -3,6 +3,7 @@ package dev.genv.enforcer.recording;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.HostDetails;
@@ -18,6 +19,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Cycles that a recorder records in a database. */
@@ -88,7 +90,20 @@ public final class RecordedPast implements AutoCloseable {
     private Snapshot observed(Snapshot snapshot) {
         return snapshot.missing().size() == SnapshotPart.values().length
                 ? snapshot
-                : snapshot.with(HostDetails.reached(machine, TICKS + passed.toMillis() / 10));
+                : snapshot.with(new HostDetails(
+                        true,
+                        null,
+                        Duration.ZERO,
+                        machine,
+                        TICKS + passed.toMillis() / 10,
+                        Set.of(),
+                        List.of(),
+                        null,
+                        null,
+                        null,
+                        Accounts.NONE,
+                        null,
+                        snapshot.details().devices()));
     }
 
     /** Returns all recorded pictures. */

@@ -12,9 +12,12 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.store.Sql;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
+import java.sql.ResultSet;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -31,24 +34,25 @@ class UsageMeterTest {
     }
 
     @Test
-    void heldUsedAndIdleDevicesOfEachUserAreCounted() {
+    void heldPresentAndIdleDevicesOfEachUserAreCounted() {
         observe(host().devices(4)
+                .utilization(0, null, 1)
                 .with(env("1").attached(0, 1), env("2").user("alice").uid(1001).attached(2))
                 .with(
                         process(1).inEnvironment("1").uses(0),
                         process(2).inEnvironment("2").uses(2, 3)));
 
-        assertThat(rows()).containsExactly("alice 60 120 0", "raz 120 60 60");
+        assertThat(rows()).containsExactly("alice 60 120 60 60 0", "raz 120 60 0 0 120");
         assertThat(past.number("SELECT time FROM observed")).isEqualTo(60_000);
     }
 
     @Test
-    void deviceCountsOnceForAUserAndIsIdleOnlyIfNobodyUsesIt() {
+    void deviceCountsOnceForAUserAndIsIdleForOneWithoutAProcess() {
         observe(host().devices(1)
                 .with(env("1").attached(0), env("2").attached(0))
                 .with(process(1).uid(1234).uses(0), process(2).uid(1234).uses(0)));
 
-        assertThat(rows()).containsExactly("1234 0 60 0", "raz 60 0 0");
+        assertThat(rows()).containsExactly("1234 0 60 0 60 0", "raz 60 0 0 0 60");
     }
 
     @Test
@@ -59,10 +63,22 @@ class UsageMeterTest {
     }
 
     @Test
+    void processIsItsRealUidsUnlessThatIsRootsOrMayBeAnybodys() {
+        observe(host().devices(4)
+                .with(env("1").attached(0))
+                .with(
+                        process(1).inEnvironment("1").uid(1001).account("alice").uses(1),
+                        process(2).inEnvironment("1").uid(0).account("root").uses(2),
+                        process(3).inEnvironment("1").uid(7777).uses(3)));
+
+        assertThat(rows()).containsExactly("alice 0 60 0 60 0", "raz 60 120 0 120 60");
+    }
+
+    @Test
     void disputedEnvironmentIsOfNoUser() {
         observe(host().devices(1).with(env("1").disputed("by two").attached(0)));
 
-        assertThat(rows()).containsExactly(" 60 0 60");
+        assertThat(rows()).containsExactly(" 60 0 0 0 60");
     }
 
     @Test
@@ -75,19 +91,21 @@ class UsageMeterTest {
                 .uses(0);
         observe(host().devices(2).with(xorg).snapshot().with(new Unlisted(Map.of(), List.of(holder))));
 
-        assertThat(rows()).containsExactly("1001 0 60 0");
+        assertThat(rows()).containsExactly("1001 0 60 0 60 0");
     }
 
     @Test
-    void uidKeepsTheNameThatAnEnvironmentShowedAndASubordinateUidIsItsAccounts() {
+    void subordinateUidIsItsAccounts() {
         var named =
                 host().devices(2).with(env("1").user("john").uid(1000).account().attached(0));
         past.cycle(named.snapshot());
         observe(host().devices(2)
                 .subordinate(1000, 100_000, 65_536)
-                .with(process(8).uid(1000).uses(0), process(9).uid(100_033).uses(1)));
+                .with(
+                        process(8).uid(1000).account("john").uses(0),
+                        process(9).uid(100_033).uses(1)));
 
-        assertThat(rows()).containsExactly("john 10 120 10");
+        assertThat(rows()).containsExactly("john 10 120 0 120 10");
     }
 
     @Test
@@ -124,13 +142,13 @@ class UsageMeterTest {
         past.cycles(3, HELD);
         assertThat(rows()).isEmpty();
         past.cycles(4, HELD);
-        assertThat(rows()).containsExactly("raz 60 0 60");
+        assertThat(rows()).containsExactly("raz 60 0 0 0 60");
 
         past.update("ALTER TABLE usage RENAME TO away");
         past.cycles(7, HELD);
         past.update("ALTER TABLE away RENAME TO usage");
         past.cycle(HELD);
-        assertThat(rows()).containsExactly("raz 140 0 140");
+        assertThat(rows()).containsExactly("raz 140 0 0 0 140");
     }
 
     @Test
@@ -156,12 +174,22 @@ class UsageMeterTest {
         past.recorder.close();
     }
 
-    /** The seconds of each user. */
+    private static String text(ResultSet row, int column) {
+        try {
+            return row.getString(column);
+        } catch (SQLException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** The seconds of each user: held, present, used, unknown, idle. */
     private List<String> rows() {
         return past.call(connection -> new Sql(connection)
                 .query(
-                        "SELECT user, held / 1000, used / 1000, idle / 1000 FROM usage ORDER BY user",
-                        row -> "%s %s %s %s"
-                                .formatted(row.getString(1), row.getLong(2), row.getLong(3), row.getLong(4))));
+                        "SELECT user, held / 1000, present / 1000, used / 1000, unknown / 1000, idle / 1000 FROM usage"
+                                + " ORDER BY user",
+                        row -> IntStream.rangeClosed(1, 6)
+                                .mapToObj(column -> text(row, column))
+                                .collect(Collectors.joining(" "))));
     }
 }

@@ -29,17 +29,39 @@ class DatabaseQuestionsTest {
     @BeforeEach
     void createTables() throws IOException, SQLException {
         database = DriverManager.getConnection("jdbc:sqlite::memory:");
-        try (var in = Objects.requireNonNull(Database.class.getResourceAsStream("schema-1.sql"));
-                var statement = database.createStatement()) {
-            for (var sql : new String(in.readAllBytes(), StandardCharsets.UTF_8).split(";\n\n", -1)) {
-                statement.executeUpdate(sql);
-            }
-        }
+        execute("schema-1.sql");
+        update("INSERT INTO usage VALUES (0, 'gpu-1', 'raz', 10, 4, 3)");
+        execute("schema-2.sql");
         questions = COMMAND.matcher(Files.readString(PAGE))
                 .results()
                 .map((MatchResult command) -> command.group(1))
                 .toList();
         assertThat(questions).hasSize(5);
+    }
+
+    private void execute(String script) throws IOException, SQLException {
+        try (var in = Objects.requireNonNull(Database.class.getResourceAsStream(script))) {
+            for (var sql : new String(in.readAllBytes(), StandardCharsets.UTF_8).split(";\n\n", -1)) {
+                update(sql);
+            }
+        }
+    }
+
+    private void update(String sql) throws SQLException {
+        try (var statement = database.createStatement()) {
+            statement.executeUpdate(sql);
+        }
+    }
+
+    @Test
+    void hoursOfAnEarlierVersionStillAddUp() throws SQLException {
+        try (var statement = database.createStatement();
+                var rows = statement.executeQuery("SELECT held, present, used, unknown, idle FROM usage")) {
+            for (var column = 1; column <= 5; column++) {
+                assertThat(rows.getInt(column))
+                        .isEqualTo(List.of(10, 4, 0, 4, 6).get(column - 1));
+            }
+        }
     }
 
     @AfterEach

@@ -132,8 +132,8 @@ public class PlanResource {
             throw new ApiException(400, "the parameter until needs the parameter since");
         }
         var now = ticker.now();
-        var until = Period.instant("until", parameters.get("until"), now);
-        return Optional.of(new Period(Period.instant("since", since, Instant.EPOCH), until));
+        var until = Period.end("until", parameters.get("until"), now);
+        return Optional.of(new Period(Period.begin("since", since, Instant.EPOCH), until));
     }
 
     private ReplayView replay(RoutingContext request, PlanBody body, Period period) {

@@ -18,12 +18,18 @@ public record Period(Instant from, Instant to) {
         }
     }
 
-    /** Parses an instant of a query; returns the default if the parameter is absent. */
-    public static Instant instant(String parameter, @Nullable String value, Instant byDefault) {
-        if (value == null) {
-            return byDefault;
-        }
-        var instant = QueryParameters.instant(parameter, value);
+    /** Parses the first instant of a query, or the begin of a day; returns the default if the parameter is absent. */
+    public static Instant begin(String parameter, @Nullable String value, Instant byDefault) {
+        return value == null ? byDefault : instant(parameter, value, false);
+    }
+
+    /** Parses the last instant of a query, or the end of a day; returns the default if the parameter is absent. */
+    public static Instant end(String parameter, @Nullable String value, Instant byDefault) {
+        return value == null ? byDefault : instant(parameter, value, true);
+    }
+
+    private static Instant instant(String parameter, String value, boolean isEnd) {
+        var instant = QueryParameters.instant(parameter, value, isEnd);
         if (instant.isBefore(EARLIEST) || instant.isAfter(LATEST)) {
             throw QueryParameters.unreadableInstant(parameter, value);
         }

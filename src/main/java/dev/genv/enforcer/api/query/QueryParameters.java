@@ -2,16 +2,21 @@ package dev.genv.enforcer.api.query;
 
 import dev.genv.enforcer.api.security.ApiException;
 import java.time.Instant;
+import java.time.LocalDate;
+import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
 import java.time.format.DateTimeParseException;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The parameters of a query, each of them at most once. */
 public record QueryParameters(Map<String, List<String>> values, Set<String> known) {
+    private static final Pattern DAY = Pattern.compile("\\d{4}-\\d{2}-\\d{2}");
+
     /** Refuses a repeated parameter, and an unknown name, because a filter with a typing error must not return everything. */
     public QueryParameters {
         for (var parameter : values.entrySet()) {
@@ -35,16 +40,23 @@ public record QueryParameters(Map<String, List<String>> values, Set<String> know
         return all == null || all.isEmpty() ? null : all.getFirst();
     }
 
-    static Instant instant(String parameter, String value) {
+    /** Parses an instant, or a day in the time zone of the service, which stands for its first or its last millisecond. */
+    static Instant instant(String parameter, String value, boolean isEnd) {
         try {
-            return DateTimeFormatter.ISO_DATE_TIME.parse(value, Instant::from);
+            return DAY.matcher(value).matches()
+                    ? LocalDate.parse(value)
+                            .plusDays(isEnd ? 1 : 0)
+                            .atStartOfDay(ZoneId.systemDefault())
+                            .toInstant()
+                            .minusMillis(isEnd ? 1 : 0)
+                    : DateTimeFormatter.ISO_DATE_TIME.parse(value, Instant::from);
         } catch (DateTimeParseException e) {
             throw unreadableInstant(parameter, value);
         }
     }
 
     static ApiException unreadableInstant(String parameter, String value) {
-        return unreadable(parameter, value, "an instant such as 2026-11-20T09:22:28Z");
+        return unreadable(parameter, value, "a day such as 2026-11-20, or an instant such as 2026-11-20T09:22:28Z");
     }
 
     /** An error for a value that cannot be read. */

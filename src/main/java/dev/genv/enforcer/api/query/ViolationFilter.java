@@ -34,9 +34,7 @@ public record ViolationFilter(Predicate<ViolationRecord> predicate, int limit) {
     public static Predicate<ViolationRecord> subject(QueryParameters parameters) {
         return matching(parameters, "rule", ViolationFilter::rule)
                 .and(matching(
-                        parameters,
-                        "user",
-                        user -> entry -> user.equals(entry.violation().user())))
+                        parameters, "user", user -> entry -> entry.violation().isOf(user)))
                 .and(matching(
                         parameters,
                         "host",
@@ -67,7 +65,7 @@ public record ViolationFilter(Predicate<ViolationRecord> predicate, int limit) {
     }
 
     private static Predicate<ViolationRecord> since(String value) {
-        var since = QueryParameters.instant("since", value);
+        var since = QueryParameters.instant("since", value, false);
         return entry -> !entry.recency().latest().isBefore(since);
     }
 

@@ -4,8 +4,8 @@ import dev.genv.enforcer.api.query.Period;
 import dev.genv.enforcer.api.report.ReportView.HostHours;
 import dev.genv.enforcer.api.report.ReportView.RuleCounts;
 import dev.genv.enforcer.api.report.ReportView.TimelineEntry;
-import dev.genv.enforcer.api.report.ReportView.UserCounts;
 import dev.genv.enforcer.api.report.ReportView.UserHours;
+import dev.genv.enforcer.api.report.ReportView.UserTotals;
 import dev.genv.enforcer.store.Database;
 import dev.genv.enforcer.store.Sql;
 import dev.genv.enforcer.store.StoreException;
@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.BiFunction;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** Reads the report of a period from the database. Hours are read in slices, so that its thread is never busy for long. */
@@ -30,26 +31,29 @@ final class ReportQueries {
     private static final long SLICE = 48 * HOUR;
     private static final double TEN_THOUSAND = 10_000;
     private static final int PARTS = 24;
+    private static final int HOUR_COLUMNS = 5;
+    private static final int COUNT_COLUMNS = 3;
     /** Violations and actions of a period, by user and by what else is asked for. */
     private static final String COUNTS = """
-            SELECT user, other, sum(violations), sum(terminations), sum(detachments) FROM (
-                SELECT user, %s AS other, 1 AS violations, 0 AS terminations, 0 AS detachments FROM violation
-                    WHERE first_seen BETWEEN ?1 AND ?2
-                UNION ALL
-                SELECT user, %s, 0, action.type = 'terminate', action.type = 'detach' FROM %s WHERE at BETWEEN ?1 AND ?2
-                    AND (action.type = 'terminate' AND outcome = 'signalled' AND signal = 'TERM'
-                        OR action.type = 'detach' AND outcome = 'detached'))
-            GROUP BY user, other
-            """;
+        SELECT user, other, sum(violations), sum(terminations), sum(detachments) FROM (
+            SELECT user, %s AS other, 1 AS violations, 0 AS terminations, 0 AS detachments FROM violation
+                WHERE first_seen BETWEEN ?1 AND ?2
+            UNION ALL
+            SELECT user, %s, 0, action.type = 'terminate', action.type = 'detach' FROM %s WHERE at BETWEEN ?1 AND ?2
+                AND (action.type = 'terminate' AND outcome = 'signalled' AND signal = 'TERM'
+                    OR action.type = 'detach' AND outcome = 'detached'))
+        GROUP BY user, other
+        """;
 
     private static final String BY_USER = COUNTS.formatted("''", "''", "action");
     /** An action counts for each of its rules. */
     private static final String BY_RULE = COUNTS.formatted("rule", "each.value", "action, json_each(rules) AS each");
 
     private static final String USAGE =
-            "SELECT user, host, sum(held), sum(used), sum(idle) FROM usage WHERE hour BETWEEN ? AND ? GROUP BY user, host";
+            "SELECT user, host, sum(held), sum(present), sum(used), sum(unknown), sum(idle) FROM usage WHERE hour"
+                    + " BETWEEN ? AND ? GROUP BY user, host";
     private static final String OBSERVED =
-            "SELECT '', host, sum(time), 0, 0 FROM observed WHERE hour BETWEEN ? AND ? GROUP BY host";
+            "SELECT '', host, sum(time) FROM observed WHERE hour BETWEEN ? AND ? GROUP BY host";
 
     private final Database database;
     private final Period period;
@@ -68,17 +72,40 @@ final class ReportQueries {
         }
     }
 
-    private record Sums(long first, long second, long third) {
+    /** Sums of columns, in the order of the query. */
+    private record Sums(long[] values) {
+        static Sums read(ResultSet row) throws SQLException {
+            var values = new long[row.getMetaData().getColumnCount() - 2];
+            for (var column = 0; column < values.length; column++) {
+                values[column] = row.getLong(column + 3);
+            }
+            return new Sums(values);
+        }
+
         Sums plus(Sums other) {
-            return new Sums(first + other.first, second + other.second, third + other.third);
+            return new Sums(IntStream.range(0, values.length)
+                    .mapToLong(column -> values[column] + other.values[column])
+                    .toArray());
         }
     }
 
     private record Row(Key key, Sums sums) {
         static Row read(ResultSet row) throws SQLException {
-            return new Row(
-                    new Key(row.getString(1), row.getString(2)),
-                    new Sums(row.getLong(3), row.getLong(4), row.getLong(5)));
+            return new Row(new Key(row.getString(1), row.getString(2)), Sums.read(row));
+        }
+    }
+
+    /** The device hours of a user, rounded. */
+    private record Hours(double held, double present, double used, double unknown, double idle, double unattached) {
+        static Hours of(Sums sums) {
+            var its = sums.values;
+            return new Hours(
+                    hours(its[0]),
+                    hours(its[1]),
+                    hours(its[2]),
+                    hours(its[3]),
+                    hours(its[4]),
+                    hours(its[2] + its[3] + its[4] - its[0]));
         }
     }
 
@@ -90,6 +117,7 @@ final class ReportQueries {
     }
 
     ReportView read() throws StoreException {
+        var usage = hours(USAGE);
         return new ReportView(
                 period.from(),
                 period.to(),
@@ -99,18 +127,46 @@ final class ReportQueries {
                         .orElse(null),
                 number("SELECT 1 FROM meta WHERE key = 'damaged' AND CAST(value AS INTEGER) > ?", from)
                         .isEmpty(),
-                rows(hours(OBSERVED), (key, sums) -> new HostHours(key.other, hours(sums.first))),
-                rows(
-                        hours(USAGE),
-                        (key, sums) -> new UserHours(
-                                key.name(), key.other, hours(sums.first), hours(sums.second), hours(sums.third))),
-                rows(
-                        sums(BY_USER, from, to, to - from + 1),
-                        (key, sums) -> new UserCounts(key.name(), sums.first, sums.second, sums.third)),
+                rows(hours(OBSERVED), (key, sums) -> new HostHours(key.other, hours(sums.values[0]))),
+                rows(usage, (key, sums) -> {
+                    var its = Hours.of(sums);
+                    return new UserHours(
+                            key.name(),
+                            key.other,
+                            its.held,
+                            its.present,
+                            its.used,
+                            its.unknown,
+                            its.idle,
+                            its.unattached);
+                }),
+                totals(usage, sums(BY_USER, from, to, to - from + 1)),
                 rows(
                         sums(BY_RULE, from, to, to - from + 1),
-                        (key, sums) -> new RuleCounts(key.name(), key.other, sums.first, sums.second, sums.third)),
+                        (key, sums) ->
+                                new RuleCounts(key.name(), key.other, sums.values[0], sums.values[1], sums.values[2])),
                 timeline());
+    }
+
+    private static List<UserTotals> totals(Map<Key, Sums> usage, Map<Key, Sums> counts) {
+        var hours = new HashMap<Key, Sums>();
+        usage.forEach((key, sums) -> hours.merge(new Key(key.user, ""), sums, Sums::plus));
+        counts.keySet().forEach(key -> hours.putIfAbsent(key, new Sums(new long[HOUR_COLUMNS])));
+        return rows(hours, (key, sums) -> {
+            var its = Hours.of(sums);
+            var count = counts.getOrDefault(key, new Sums(new long[COUNT_COLUMNS])).values;
+            return new UserTotals(
+                    key.name(),
+                    its.held,
+                    its.present,
+                    its.used,
+                    its.unknown,
+                    its.idle,
+                    its.unattached,
+                    count[0],
+                    count[1],
+                    count[2]);
+        });
     }
 
     /** An hour is recorded from the first picture in it. */
@@ -154,8 +210,8 @@ final class ReportQueries {
         var part = Math.max(1, (to - from) / PARTS);
         return database.call(connection -> new Sql(connection)
                 .query(
-                        "SELECT min(?, (first_seen - ?) / ?) AS part, rule, count(*) FROM violation WHERE first_seen BETWEEN ? AND ?"
-                                + " GROUP BY part, rule ORDER BY part, rule",
+                        "SELECT min(?, (first_seen - ?) / ?) AS part, rule, count(*) FROM violation WHERE first_seen"
+                                + " BETWEEN ? AND ? GROUP BY part, rule ORDER BY part, rule",
                         row -> new TimelineEntry(
                                 Instant.ofEpochMilli(from + row.getLong(1) * part), row.getString(2), row.getLong(3)),
                         PARTS - 1,

@@ -3,7 +3,7 @@ package dev.genv.enforcer.api.report;
 import dev.genv.enforcer.api.query.PastAccess;
 import dev.genv.enforcer.api.query.Period;
 import dev.genv.enforcer.api.query.QueryParameters;
-import dev.genv.enforcer.api.report.ReportView.ReportCsv;
+import dev.genv.enforcer.api.report.ReportView.Table;
 import dev.genv.enforcer.api.security.ApiException;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import io.vertx.ext.web.RoutingContext;
@@ -54,20 +54,34 @@ public class ReportResource {
                 @Content(mediaType = CSV, schema = @Schema(type = SchemaType.STRING))
             })
     public Response report(@Context RoutingContext request, @Context UriInfo uri, @Context HttpHeaders headers) {
-        var query = new QueryParameters(uri.getQueryParameters(), Set.of("from", "to", "format"));
+        var query = new QueryParameters(uri.getQueryParameters(), Set.of("from", "to", "format", "table"));
         var isCsv = isCsv(query.get("format"), headers);
-        var to = Period.instant("to", query.get("to"), ticker.now().truncatedTo(ChronoUnit.MILLIS));
-        var period = new Period(Period.instant("from", query.get("from"), to.minus(USUAL_PERIOD)), to);
+        var table = table(query.get("table"), isCsv);
+        var to = Period.end("to", query.get("to"), ticker.now().truncatedTo(ChronoUnit.MILLIS));
+        var period = new Period(Period.begin("from", query.get("from"), to.minus(USUAL_PERIOD)), to);
         var report = past.read(request, (database, _) -> new ReportQueries(database, period).read());
         if (isCsv && !report.complete()) {
             throw new ApiException(
                     413, "a part of the period is lost, because the database was damaged, which CSV cannot show");
         }
         return isCsv
-                ? Response.ok(ReportCsv.of(report).getBytes(StandardCharsets.US_ASCII))
+                ? Response.ok(table.write(report).getBytes(StandardCharsets.US_ASCII))
                         .type("text/csv; charset=us-ascii; header=present")
                         .build()
                 : Response.ok(report, MediaType.APPLICATION_JSON).build();
+    }
+
+    /** A table stands for CSV, of which a file has one. */
+    private static Table table(@Nullable String name, boolean isCsv) {
+        if (name != null && !isCsv) {
+            throw new ApiException(400, "the parameter table is only for format=csv: JSON has all tables");
+        }
+        return switch (name) {
+            case null -> Table.USAGE;
+            case "usage" -> Table.USAGE;
+            case "violations" -> Table.VIOLATIONS;
+            default -> throw QueryParameters.unreadable("table", name, "usage or violations");
+        };
     }
 
     private static boolean isCsv(@Nullable String format, HttpHeaders headers) {

@@ -6,6 +6,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,36 +25,53 @@ public record ReportView(
         boolean complete,
         List<HostHours> hosts,
         List<UserHours> usage,
-        List<UserCounts> users,
+        List<UserTotals> users,
         List<RuleCounts> rules,
         List<TimelineEntry> timeline) {
     /** A host, and for how many hours it was observed; the rest of the period is not counted. */
     public record HostHours(String host, double observedHours) {}
 
     /**
-     * The devices of one host that a user held and used. Two devices for an hour are two device hours.
+     * The devices of one host that a user held and used. Two devices for an hour are two device hours. The hours add up, but for rounding: held
+     * and unattached together are used, unknown and idle together.
      *
      * @param heldDeviceHours while the devices were attached to an environment of the user
-     * @param usedDeviceHours while a process of the user ran on the devices
-     * @param idleDeviceHours while the user held the devices and no process of anybody ran on them
+     * @param presentDeviceHours while a process of the user ran on the devices
+     * @param usedDeviceHours the part of present in which their utilization was above 0
+     * @param unknownDeviceHours the part of present in which their utilization is unknown
+     * @param idleDeviceHours the rest of held and present, also while another user computed on them
+     * @param unattachedDeviceHours the part of present in which they were not attached to an environment of the user
      */
     public record UserHours(
             @Nullable String user,
             String host,
             double heldDeviceHours,
+            double presentDeviceHours,
             double usedDeviceHours,
-            double idleDeviceHours) {}
+            double unknownDeviceHours,
+            double idleDeviceHours,
+            double unattachedDeviceHours) {}
 
     /**
-     * What happened to a user, each action once.
+     * The device hours of a user on all hosts, and what happened to the user, each action once.
      *
      * @param violations the violations that began
      * @param terminations the processes that got SIGTERM
      * @param detachments the attachments that were removed
      */
-    public record UserCounts(@Nullable String user, long violations, long terminations, long detachments) {}
+    public record UserTotals(
+            @Nullable String user,
+            double heldDeviceHours,
+            double presentDeviceHours,
+            double usedDeviceHours,
+            double unknownDeviceHours,
+            double idleDeviceHours,
+            double unattachedDeviceHours,
+            long violations,
+            long terminations,
+            long detachments) {}
 
-    /** The same for each rule. An action that several rules asked for counts for each of them. */
+    /** What happened to a user because of a rule. An action that several rules asked for counts for each of them. */
     public record RuleCounts(
             @Nullable String user, String rule, long violations, long terminations, long detachments) {}
 
@@ -63,50 +81,67 @@ public record ReportView(
      */
     public record TimelineEntry(Instant from, String rule, long violations) {}
 
-    /**
-     * A report as CSV (RFC 4180) in ASCII. A row has the device hours of a user on a host, the hours of a host without users, or the counts
-     * of a user for a rule; the other columns are empty.
-     */
-    static final class ReportCsv {
-        private static final String HEADER =
-                "user,host,observed_hours,held_device_hours,used_device_hours,idle_device_hours,rule,violations,terminations,detachments";
-        /** Spreadsheets execute text that begins like this, and users choose their names. */
-        private static final String FORMULAS = "=+-@";
-
-        private static final int LAST_ASCII = 0x7F;
-
-        private ReportCsv() {}
-
-        static String of(ReportView report) {
-            Map<String, Object> observed =
-                    report.hosts().stream().collect(Collectors.toMap(HostHours::host, HostHours::observedHours));
-            var csv = new StringBuilder(HEADER).append("\r\n");
-            for (var row : report.usage()) {
-                csv.append("%s,%s,%s,%s,%s,%s,,,,\r\n"
-                        .formatted(
-                                quote(row.user()),
-                                quote(row.host()),
-                                observed.getOrDefault(row.host(), ""),
-                                row.heldDeviceHours(),
-                                row.usedDeviceHours(),
-                                row.idleDeviceHours()));
+    /** The tables of a report as CSV (RFC 4180) in ASCII. */
+    enum Table {
+        /** The device hours of each user on each host, and the hours of each host without users. */
+        USAGE("user,host,observed_hours,held_device_hours,present_device_hours,used_device_hours,unknown_device_hours,"
+                + "idle_device_hours,unattached_device_hours") {
+            @Override
+            Stream<String> rows(ReportView report) {
+                Map<String, Object> observed =
+                        report.hosts().stream().collect(Collectors.toMap(HostHours::host, HostHours::observedHours));
+                var used = report.usage().stream().map(UserHours::host).collect(Collectors.toUnmodifiableSet());
+                return Stream.concat(
+                        report.usage().stream()
+                                .map(row -> row(
+                                        quote(row.user()),
+                                        quote(row.host()),
+                                        observed.getOrDefault(row.host(), ""),
+                                        row.heldDeviceHours(),
+                                        row.presentDeviceHours(),
+                                        row.usedDeviceHours(),
+                                        row.unknownDeviceHours(),
+                                        row.idleDeviceHours(),
+                                        row.unattachedDeviceHours())),
+                        report.hosts().stream()
+                                .filter(host -> !used.contains(host.host()))
+                                .map(host ->
+                                        row("", quote(host.host()), host.observedHours(), "", "", "", "", "", "")));
             }
-            var used = report.usage().stream().map(UserHours::host).collect(Collectors.toUnmodifiableSet());
-            for (var host : report.hosts()) {
-                if (!used.contains(host.host())) {
-                    csv.append(",%s,%s,,,,,,,\r\n".formatted(quote(host.host()), host.observedHours()));
-                }
-            }
-            for (var row : report.rules()) {
-                csv.append("%s,,,,,,%s,%s,%s,%s\r\n"
-                        .formatted(
+        },
+        /** The counts of each user for each rule. */
+        VIOLATIONS("user,rule,violations,terminations,detachments") {
+            @Override
+            Stream<String> rows(ReportView report) {
+                return report.rules().stream()
+                        .map(row -> row(
                                 quote(row.user()),
                                 quote(row.rule()),
                                 row.violations(),
                                 row.terminations(),
                                 row.detachments()));
             }
-            return csv.toString();
+        };
+
+        /** Spreadsheets execute text that begins like this, and users choose their names. */
+        private static final String FORMULAS = "=+-@";
+
+        private static final int LAST_ASCII = 0x7F;
+
+        private final String header;
+
+        Table(String header) {
+            this.header = header;
+        }
+
+        abstract Stream<String> rows(ReportView report);
+
+        String write(ReportView report) {
+            return Stream.concat(Stream.of(header), rows(report)).collect(Collectors.joining("\r\n", "", "\r\n"));
+        }
+
+        private static String row(Object... fields) {
+            return Arrays.stream(fields).map(Object::toString).collect(Collectors.joining(","));
         }
 
         private static String quote(@Nullable String text) {

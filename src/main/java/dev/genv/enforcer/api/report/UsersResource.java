@@ -1,5 +1,6 @@
 package dev.genv.enforcer.api.report;
 
+import dev.genv.enforcer.api.report.UserList.UserSummary;
 import dev.genv.enforcer.api.security.ApiException;
 import dev.genv.enforcer.api.view.ProcessView;
 import dev.genv.enforcer.api.view.ViolationView;
@@ -52,6 +53,17 @@ public class UsersResource {
         this.enforcer = enforcer;
         this.config = config;
         this.registry = registry;
+    }
+
+    @GET
+    @Operation(
+            operationId = "listUsers",
+            summary = "Who holds and uses devices, up to which limits; empty before the first cycle")
+    @APIResponse(responseCode = "200", description = "The users of the last cycle and of active violations, by name.")
+    public List<UserSummary> list() {
+        return enforcer.latest()
+                .map(report -> new UserList(report.fleet(), config.policy(), registry).view())
+                .orElse(List.of());
     }
 
     @GET
@@ -162,7 +174,7 @@ public class UsersResource {
         private boolean concerns(ViolationRecord entry) {
             var violation = entry.violation();
             var host = violation.host() == null ? null : hosts.get(violation.host());
-            return user.equals(violation.user())
+            return violation.isOf(user)
                     || (host != null && violation.processes().stream().anyMatch(host::owns));
         }
 

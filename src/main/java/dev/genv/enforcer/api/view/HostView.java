@@ -5,6 +5,8 @@ import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.recording.DeviceHistory;
+import dev.genv.enforcer.recording.DeviceHistory.Recent;
 import java.time.Instant;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -36,20 +38,33 @@ public record HostView(
      *
      * @param temperature in degrees Celsius
      * @param utilization the share of the time in which a kernel ran, in percent
+     * @param utilizationLastHour the same for each of the last 60 minutes, oldest first; fewer after a restart
+     * @param idleSince since when it is attached and unused
+     * @param freeSince since when it is neither attached nor used
      */
     public record DeviceStatusView(
             int device,
             @Nullable Integer temperature,
             @Nullable Integer utilization,
             @Nullable Long usedBytes,
-            @Nullable Long totalBytes) {
-        private static DeviceStatusView of(DeviceStatus status) {
+            @Nullable Long totalBytes,
+            @Nullable String model,
+            @Nullable Integer powerWatts,
+            List<@Nullable Integer> utilizationLastHour,
+            @Nullable Instant idleSince,
+            @Nullable Instant freeSince) {
+        private static DeviceStatusView of(DeviceStatus status, Recent recent) {
             return new DeviceStatusView(
                     status.index(),
                     status.temperature(),
                     status.utilization(),
                     bytes(status.used()),
-                    bytes(status.total()));
+                    bytes(status.total()),
+                    status.model(),
+                    status.power(),
+                    recent.utilization(),
+                    recent.idleSince(),
+                    recent.freeSince());
         }
 
         private static @Nullable Long bytes(@Nullable Memory memory) {
@@ -70,11 +85,13 @@ public record HostView(
         }
     }
 
-    public static List<HostView> of(CycleReport report) {
-        return report.fleet().snapshots().stream().map(HostView::of).toList();
+    public static List<HostView> of(CycleReport report, DeviceHistory history) {
+        return report.fleet().snapshots().stream()
+                .map(snapshot -> of(snapshot, history))
+                .toList();
     }
 
-    private static HostView of(Snapshot snapshot) {
+    private static HostView of(Snapshot snapshot, DeviceHistory history) {
         var details = snapshot.details();
         return new HostView(
                 snapshot.host(),
@@ -87,6 +104,8 @@ public record HostView(
                 snapshot.environments().size(),
                 snapshot.problems().stream().map(ProblemView::of).toList(),
                 details.missingPrivileges(),
-                details.devices().stream().map(DeviceStatusView::of).toList());
+                details.devices().stream()
+                        .map(status -> DeviceStatusView.of(status, history.of(snapshot.host(), status.index())))
+                        .toList());
     }
 }

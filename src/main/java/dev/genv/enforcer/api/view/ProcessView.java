@@ -12,6 +12,8 @@ import org.jspecify.annotations.Nullable;
  * @param startTime in clock ticks since boot
  * @param command the short name, never arguments
  * @param uid the real uid; null if unknown
+ * @param user the name of the user with this uid; null if none is known
+ * @param userBy who says so: {@code account}, or {@code recorded} by genv
  * @param membership how it was decided to which environment it belongs
  * @param workload its container, pod, Slurm job and unit of systemd; null if none of them is known
  */
@@ -20,6 +22,8 @@ public record ProcessView(
         long startTime,
         String command,
         @Nullable Long uid,
+        @Nullable String user,
+        @Nullable String userBy,
         MembershipView membership,
         @Nullable WorkloadView workload) {
 
@@ -27,11 +31,14 @@ public record ProcessView(
     public record MembershipView(String by) {}
 
     public static ProcessView of(GpuProcess process) {
+        var user = process.user();
         return new ProcessView(
                 process.pid(),
                 process.id().startTime(),
                 process.command(),
                 process.uid(),
+                process.userName(),
+                user == null ? null : user.by().label(),
                 new MembershipView(process.membershipBy().label()),
                 Optional.ofNullable(process.workload()).map(WorkloadView::of).orElse(null));
     }

@@ -65,7 +65,7 @@ public record SnapshotView(
                     process.usage().stream()
                             .map(use -> UsageView.of(use.device(), use.memory()))
                             .toList(),
-                    process.account(),
+                    process.userName(),
                     SnapshotView.eid(process),
                     view.membership(),
                     view.workload());
@@ -115,7 +115,7 @@ public record SnapshotView(
                     view.command(),
                     process.devices(),
                     holder.used(),
-                    process.account(),
+                    process.userName(),
                     SnapshotView.eid(process),
                     view.membership(),
                     process.membership() instanceof Membership.Unknown(var reason, var _) ? reason : null,

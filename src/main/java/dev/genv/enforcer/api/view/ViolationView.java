@@ -88,7 +88,7 @@ public record ViolationView(
                 entry.active() ? ACTIVE : RESOLVED,
                 entry.mode().name().toLowerCase(Locale.ROOT),
                 violation.message(),
-                violation.user(),
+                violation.user() == null ? violation.countedUser() : violation.user(),
                 violation.environment(),
                 violation.devices(),
                 violation.processes().stream().map(ProcessView::of).toList(),

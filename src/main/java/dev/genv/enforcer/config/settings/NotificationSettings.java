@@ -85,6 +85,14 @@ public interface NotificationSettings {
     @Accepts(SettingKind.MAIL_ADDRESS)
     Optional<String> mailCc();
 
+    /**
+     * Address of administrators, who get a mail on Mondays at 08:00 in the zone of the service: who held devices in the seven days before, and
+     * how much of that was idle, with the violations and terminations. Set {@code GENV_ENFORCER_DATA_DIR} too, because otherwise a restart forgets
+     * the past. Unset means no report.
+     */
+    @Accepts(SettingKind.MAIL_ADDRESS)
+    Optional<String> mailReportTo();
+
     /** Time for which the service collects messages for one mail to a user. */
     @WithDefault("10s")
     @Accepts(SettingKind.GRACE_PERIOD)

@@ -232,7 +232,7 @@ public final class SettingsReader {
     private void checkMail(NotificationSettings settings) {
         check(!isSet("MAIL_FROM"), "MAIL_FROM", "expected a mail address, because GENV_ENFORCER_MAIL_HOST is set");
         check(
-                !isSet("MAIL_TO") && !isSet("MAIL_ADDRESS_FILE"),
+                !isSet("MAIL_TO") && !isSet("MAIL_ADDRESS_FILE") && !isSet("MAIL_REPORT_TO"),
                 "MAIL_TO",
                 "expected an address with {user}, or GENV_ENFORCER_MAIL_ADDRESS_FILE, because GENV_ENFORCER_MAIL_HOST"
                         + " is set");

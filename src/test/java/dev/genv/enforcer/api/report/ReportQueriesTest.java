@@ -5,18 +5,23 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.api.query.Period;
 import dev.genv.enforcer.api.report.ReportView.HostHours;
 import dev.genv.enforcer.api.report.ReportView.RuleCounts;
+import dev.genv.enforcer.api.report.ReportView.Table;
 import dev.genv.enforcer.api.report.ReportView.TimelineEntry;
-import dev.genv.enforcer.api.report.ReportView.UserCounts;
 import dev.genv.enforcer.api.report.ReportView.UserHours;
+import dev.genv.enforcer.api.report.ReportView.UserTotals;
 import dev.genv.enforcer.store.Database;
 import dev.genv.enforcer.store.Sql;
 import dev.genv.enforcer.store.StoreException;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.ZoneId;
+import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class ReportQueriesTest {
     private static final Instant NOON = Instant.parse("2026-11-20T12:00:00Z");
@@ -43,15 +48,17 @@ class ReportQueriesTest {
     @Test
     void everyHourThatOverlapsThePeriodCounts() throws StoreException {
         for (var hour = -100; hour < 100; hour++) {
-            hour(hour, "raz", 2 * HOUR, HOUR, HOUR);
+            hour(hour, "raz", 4 * HOUR, 3 * HOUR, HOUR, HOUR, 3 * HOUR);
         }
-        hour(0, "", HOUR, 0, HOUR);
+        hour(0, "", HOUR, 0, 0, 0, HOUR);
 
         var report = report(NOON.plusSeconds(1800), NOON.plus(Duration.ofDays(3)));
 
         assertThat(report.hosts()).containsExactly(new HostHours("gpu-1", 73.0));
         assertThat(report.usage())
-                .containsExactly(new UserHours("raz", "gpu-1", 146, 73, 73), new UserHours(null, "gpu-1", 1, 0, 1));
+                .containsExactly(
+                        new UserHours("raz", "gpu-1", 292, 219, 73, 73, 219, 73),
+                        new UserHours(null, "gpu-1", 1, 0, 0, 0, 1, 0));
     }
 
     @Test
@@ -59,6 +66,7 @@ class ReportQueriesTest {
         violation("1", "env-devices", "raz", NOON);
         violation("2", "env-memory", "raz", NOON.plusSeconds(1));
         violation("3", "env-memory", "", NOON.minusSeconds(1));
+        hour(0, "raz", 2 * HOUR, HOUR, HOUR, 0, HOUR);
         action("terminate", "signalled", "TERM", "raz", "[\"env-devices\",\"env-memory\"]");
         action("terminate", "signalled", "KILL", "raz", "[\"env-devices\"]");
         action("terminate", "perhaps", "TERM", "raz", "[\"env-devices\"]");
@@ -67,7 +75,10 @@ class ReportQueriesTest {
 
         var report = report(NOON, NOON.plusSeconds(60));
 
-        assertThat(report.users()).containsExactly(new UserCounts("alice", 0, 0, 1), new UserCounts("raz", 2, 1, 0));
+        assertThat(report.users())
+                .containsExactly(
+                        new UserTotals("alice", 0, 0, 0, 0, 0, 0, 0, 0, 1),
+                        new UserTotals("raz", 2, 1, 1, 0, 1, 0, 2, 1, 0));
         assertThat(report.rules())
                 .containsExactly(
                         new RuleCounts("alice", "max-devices-per-user", 0, 0, 1),
@@ -89,9 +100,32 @@ class ReportQueriesTest {
     }
 
     @Test
+    void mailHasALineForEachUserTheMostIdleFirst() throws StoreException {
+        hour(0, "alice", HOUR, HOUR, HOUR, 0, 0);
+        hour(0, "raz", 3 * HOUR, HOUR, 0, HOUR, 3 * HOUR);
+        hour(0, "\u202eevil\nname", HOUR, 0, 0, 0, HOUR);
+        violation("1", "env-memory", "raz", NOON);
+        action("terminate", "signalled", "TERM", "raz", "[\"env-memory\"]");
+        var begin = NOON.atZone(ZoneId.of("Europe/Berlin"));
+
+        var text = WeeklyReport.text(database, begin, begin.plusWeeks(1));
+
+        assertThat(text.lines().map(line -> line.replaceAll(" +", " ")))
+                .containsSequence(
+                        "user held used unknown idle idle %",
+                        "raz 3.0 0.0 1.0 3.0 75",
+                        "\\u202eevil\\u000aname 1.0 0.0 0.0 1.0 100",
+                        "alice 1.0 1.0 0.0 0.0 0")
+                .containsSequence("user rule violations terminations detachments", "raz env-memory 1 1 0")
+                .contains(
+                        "From Friday, 20 November 2026, 13:00 to Friday, 27 November 2026, 13:00 (Europe/Berlin).",
+                        "gpu-1 was observed for 1.0 of 168 hours.");
+    }
+
+    @Test
     void saysSinceWhenItIsRecordedAndWhatIsLost() throws StoreException {
         var picture = NOON.plusSeconds(60);
-        hour(0, "raz", HOUR, 0, 0);
+        hour(0, "raz", HOUR, 0, 0, 0, HOUR);
         update("INSERT INTO observation VALUES (1, ?, 0, 'gpu-1', NULL, NULL, 1)", picture.toEpochMilli());
         update("INSERT INTO event VALUES (1, ?, 'x', 'gpu-1', '', 1)", NOON.toEpochMilli());
         update("INSERT INTO meta VALUES ('damaged', ?)", Long.toString(picture.toEpochMilli()));
@@ -100,7 +134,7 @@ class ReportQueriesTest {
         assertThat(report(NOON, NOON).eventsRecordedSince()).isEqualTo(NOON);
         assertThat(report(NOON, NOON).complete()).isFalse();
         assertThat(report(picture, picture).complete()).isTrue();
-        hour(-9, "raz", HOUR, 0, 0);
+        hour(-9, "raz", HOUR, 0, 0, 0, HOUR);
         assertThat(report(NOON, NOON).recordedSince()).isEqualTo(NOON.minus(Duration.ofHours(9)));
     }
 
@@ -109,28 +143,90 @@ class ReportQueriesTest {
         for (var number = 0; number < 5; number++) {
             update(
                     "INSERT INTO usage WITH RECURSIVE each(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM each"
-                            + " WHERE value < 2001) SELECT ?, 'gpu-1', ? || value, 3600000, 0, 0 FROM each",
+                            + " WHERE value < 2001) SELECT ?, 'gpu-1', ? || value, 3600000, 0, 3600000, 0, 0 FROM each",
                     NOON.toEpochMilli(),
                     number + "-");
         }
-        hour(0, "raz", HOUR, 0, 0);
+        hour(0, "raz", HOUR, 0, 0, 0, HOUR);
 
         var usage = report(NOON, NOON).usage();
 
         assertThat(usage).hasSize(ReportQueries.MAX_ROWS + 1);
-        assertThat(usage.getLast()).isEqualTo(new UserHours(null, "gpu-1", 6, 0, 0));
+        assertThat(usage.getLast()).isEqualTo(new UserHours(null, "gpu-1", 6, 0, 0, 0, 6, 0));
     }
 
-    private void hour(int number, String user, long held, long used, long idle) throws StoreException {
+    @Test
+    void eachTableIsACsvFile() {
+        var report = report(
+                List.of(new HostHours("gpu-1", 24.5), new HostHours("gpu-2", 12)),
+                new UserHours("raz", "gpu-1", 12.25, 4, 3, 0, 9.25, 0),
+                List.of(new RuleCounts(null, "env-memory", 3, 2, 1)));
+
+        assertThat(Table.USAGE.write(report)).isEqualTo("""
+            user,host,observed_hours,held_device_hours,present_device_hours,used_device_hours,unknown_device_hours,\
+            idle_device_hours,unattached_device_hours
+            "raz","gpu-1",24.5,12.25,4.0,3.0,0.0,9.25,0.0
+            ,"gpu-2",12.0,,,,,,
+            """.replace("\n", "\r\n"));
+        assertThat(Table.VIOLATIONS.write(report))
+                .isEqualTo("user,rule,violations,terminations,detachments\r\n,\"env-memory\",3,2,1\r\n");
+    }
+
+    /** The first column is what a user wrote, and the second one the field without its outer quotes. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "=1+1 | '=1+1",
+                "+1 | '+1",
+                "-1 | '-1",
+                "@SUM(A1) | '@SUM(A1)",
+                "a=1 | a=1",
+                "a,b | a,b",
+                "a\"b | a\"\"b",
+                "\"=1 | \"\"=1",
+                "\\u00e9 | \\u005cu00e9",
+                "é\u202e | \\u00e9\\u202e",
+                "\ud83d\ude00 | \\U0001f600",
+                "`a\r\n=1` | a\\u000d\\u000a=1",
+                "`\t=1` | \\u0009=1",
+            })
+    void textOfUsersIsNeitherAFormulaNorAControlCharacterNorLong(String name, String field) {
+        assertThat(row(name)).isEqualTo("\"" + field + "\",\"h\",,0.0,0.0,0.0,0.0,0.0,0.0");
+        assertThat(row("x".repeat(5_000))).hasSizeLessThan(200);
+    }
+
+    private static String row(String user) {
+        return Table.USAGE.write(report(List.of(), new UserHours(user, "h", 0, 0, 0, 0, 0, 0), List.of()))
+                .split("\r\n")[1];
+    }
+
+    private static ReportView report(List<HostHours> hosts, UserHours user, List<RuleCounts> rules) {
+        return new ReportView(
+                Instant.EPOCH, Instant.EPOCH, null, null, true, hosts, List.of(user), List.of(), rules, List.of());
+    }
+
+    private void hour(int number, String user, long held, long present, long used, long unknown, long idle)
+            throws StoreException {
         var hour = NOON.toEpochMilli() + number * HOUR;
-        update("INSERT INTO usage VALUES (?, 'gpu-1', ?, ?, ?, ?)", hour, user, held, used, idle);
+        update(
+                "INSERT INTO usage (hour, host, user, held, present, used, unknown, idle) VALUES (?, 'gpu-1', ?, ?, ?,"
+                        + " ?, ?, ?)",
+                hour,
+                user,
+                held,
+                present,
+                used,
+                unknown,
+                idle);
         update("INSERT OR REPLACE INTO observed VALUES (?, 'gpu-1', ?)", hour, HOUR);
     }
 
     private void violation(String id, String rule, String user, Instant at) throws StoreException {
         update(
-                "INSERT INTO violation (id, number, rule, mode, host, user, message, first_seen, last_seen, cycle, entry, bytes)"
-                        + " VALUES (?, 1, ?, 'enforce', 'gpu-1', ?, '', ?, 0, 0, '', 1)",
+                "INSERT INTO violation (id, number, rule, mode, host, user, message, first_seen, last_seen, cycle,"
+                        + " entry, bytes) VALUES (?, 1, ?, 'enforce', 'gpu-1', ?, '', ?, 0, 0, '', 1)",
                 id,
                 rule,
                 user,

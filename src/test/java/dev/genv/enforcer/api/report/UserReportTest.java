@@ -6,6 +6,7 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.groups.Tuple.tuple;
 
+import dev.genv.enforcer.api.report.UserList.UserSummary;
 import dev.genv.enforcer.api.report.UsersResource.AttachedView;
 import dev.genv.enforcer.api.report.UsersResource.UsageView;
 import dev.genv.enforcer.api.report.UsersResource.UserProcessView;
@@ -201,6 +202,28 @@ class UserReportTest {
         assertThat(user("raz").devices()).hasSize(UserReport.MAX_ENTRIES);
         assertThat(user("raz").processes()).hasSize(UserReport.MAX_ENTRIES);
         assertThat(user("raz").devicesHeld()).isEqualTo(1);
+    }
+
+    @Test
+    void listsEachUserOnOneLine() {
+        two.setSnapshot(host("gpu-2")
+                .devices(4)
+                .with(process(7).uid(1503).recorded("carol").uses(0, "5mi")));
+        observe(host("gpu-1")
+                .devices(4)
+                .with(env("a").user("raz").uid(1003).account().attached(0, 1))
+                .with(env("c").user("carol").uid(1503).attached(2))
+                .with(env("d").disputed("they disagree").attached(3))
+                .with(
+                        process(1).inEnvironment("a").uid(1003).account("raz").uses(0, "7mi"),
+                        process(2).uid(1503).recorded("carol").uses(0, "1mi"),
+                        process(3).uid(1600).uses(3, "2mi")));
+
+        assertThat(new UserList(enforcer.latest().orElseThrow().fleet(), config.policy(), registry).view())
+                .containsExactly(
+                        new UserSummary("1600", null, null, 0, 1, null, 2 << 20, null, 1),
+                        new UserSummary("carol", "recorded", null, 1, 2, null, 6 << 20, null, 2),
+                        new UserSummary("raz", "account", 1, 2, 1, null, 7 << 20, null, 1));
     }
 
     private void observe(HostBuilder first) {

@@ -11,6 +11,7 @@ import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.GpuLossDetector;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Problem;
@@ -20,6 +21,7 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.recording.DeviceHistory;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
@@ -171,7 +173,9 @@ class HealthChecksTest {
         }
 
         List<String> missingPrivileges() {
-            return HostView.of(enforcer.latest().orElseThrow()).getFirst().missingPrivileges();
+            return HostView.of(enforcer.latest().orElseThrow(), new DeviceHistory(Ticker.ofSystem()))
+                    .getFirst()
+                    .missingPrivileges();
         }
     }
 

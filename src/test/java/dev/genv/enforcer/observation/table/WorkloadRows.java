@@ -1,9 +1,12 @@
 package dev.genv.enforcer.observation.table;
 
 import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
+import static dev.genv.enforcer.observation.table.DescribedMachine.env;
 import static dev.genv.enforcer.observation.table.FactRow.row;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.GpuProcess.User;
+import dev.genv.enforcer.model.GpuProcess.User.Source;
 import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.GpuProcess.Workload.Container;
 import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
@@ -37,6 +40,27 @@ final class WorkloadRows {
                     .check(account("al")),
             row("a uid of no account", machine -> machine.process(812, 1009, ENVIRONMENT))
                     .check(account(null)),
+            row("a uid of no account with a recorded name", machine -> directoryUser(machine, "carol"))
+                    .check(user("carol", Source.RECORDED)),
+            row("a recorded name after the end of its environment", machine -> directoryUser(machine, "carol"))
+                    .then(machine -> machine.envs())
+                    .check(user("carol", Source.RECORDED)),
+            row("a uid with two recorded names", machine -> {
+                        directoryUser(machine, "carol");
+                        machine.envs(env("a", 1009, "carol", "812"), env("b", 1009, "dora", "812"));
+                    })
+                    .check(account(null)),
+            row("a name that a disputed environment records", machine -> {
+                        machine.process(812, 1009, ENVIRONMENT);
+                        machine.envs(env("a", 1009, "bob", "812"));
+                    })
+                    .check(account(null)),
+            row("a name that another user recorded", machine -> {
+                        machine.process(812, 1009, ENVIRONMENT);
+                        machine.envs(env("a", 1009, "carol", "813"));
+                        machine.process(813, ALICE, ENVIRONMENT);
+                    })
+                    .check(account(null)),
             row("a uid in a container of root", machine -> cgroup(machine, "/system.slice/docker-" + ID + ".scope"))
                     .check(account(null)),
             row("a subordinate uid in a container of root", machine -> {
@@ -66,13 +90,24 @@ final class WorkloadRows {
 
     private WorkloadRows() {}
 
+    /** Process 812 has a uid of a directory service, for which its environment records a name. */
+    private static void directoryUser(DescribedMachine machine, String name) throws IOException {
+        machine.process(812, 1009, ENVIRONMENT);
+        machine.envs(env("a", 1009, name, "812"));
+    }
+
+    private static Consumer<Snapshot> user(String name, Source by) {
+        return observation ->
+                assertThat(observation.processes().getFirst().user()).isEqualTo(new User(name, by));
+    }
+
     private static void cgroup(DescribedMachine machine, String path) throws IOException {
         Objects.requireNonNull(machine.processes.get(812)).cgroup(path);
     }
 
     private static Consumer<Snapshot> account(@Nullable String account) {
         return observation ->
-                assertThat(observation.processes().getFirst().account()).isEqualTo(account);
+                assertThat(observation.processes().getFirst().userName()).isEqualTo(account);
     }
 
     private static Consumer<Snapshot> workload(@Nullable Workload workload) {

@@ -3,6 +3,7 @@ package dev.genv.enforcer.testsupport.builder;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
+import dev.genv.enforcer.model.GpuProcess.User;
 import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Membership.MembershipSource;
@@ -22,7 +23,7 @@ public final class GpuProcessBuilder {
     private Long uid = 1000L;
     private Immunity immunity;
     private Workload workload;
-    private String account;
+    private User user;
     private Membership membership = new Membership.Outside();
 
     private GpuProcessBuilder(int pid) {
@@ -104,7 +105,12 @@ public final class GpuProcessBuilder {
     }
 
     public GpuProcessBuilder account(String name) {
-        account = name;
+        user = new User(name, User.Source.ACCOUNT);
+        return this;
+    }
+
+    public GpuProcessBuilder recorded(String name) {
+        user = new User(name, User.Source.RECORDED);
         return this;
     }
 
@@ -118,6 +124,6 @@ public final class GpuProcessBuilder {
                 usage,
                 immunity,
                 workload,
-                account);
+                user);
     }
 }

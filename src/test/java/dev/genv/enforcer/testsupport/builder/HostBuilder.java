@@ -1,7 +1,9 @@
 package dev.genv.enforcer.testsupport.builder;
 
+import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Device.Attachment;
+import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Memory;
@@ -10,6 +12,7 @@ import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.model.Snapshot.Unlisted;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.SubordinateUids;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -25,6 +28,7 @@ import java.util.stream.Stream;
 
 /** Builds the snapshot of a host; by default it is complete, and the state and the GPU tool have the same devices. */
 public final class HostBuilder {
+    private final List<DeviceStatus> statuses = new ArrayList<>();
     private final String name;
     private final Set<Integer> inState = new TreeSet<>();
     private final Set<Integer> listedByTool = new TreeSet<>();
@@ -103,6 +107,15 @@ public final class HostBuilder {
         return this;
     }
 
+    /** Sets the utilization of the first devices; null for an unknown one. */
+    public HostBuilder utilization(Integer... percents) {
+        statuses.clear();
+        for (var device = 0; device < percents.length; device++) {
+            statuses.add(new DeviceStatus(device, null, percents[device], null, null, null, null));
+        }
+        return this;
+    }
+
     public HostBuilder missing(SnapshotPart... parts) {
         missing.addAll(List.of(parts));
         return this;
@@ -120,7 +133,20 @@ public final class HostBuilder {
                 new SubordinateUids(subordinates),
                 missing,
                 List.of(),
-                HostDetails.NONE);
+                new HostDetails(
+                        false,
+                        null,
+                        Duration.ZERO,
+                        null,
+                        0,
+                        Set.of(),
+                        List.of(),
+                        null,
+                        null,
+                        null,
+                        Accounts.NONE,
+                        null,
+                        statuses));
     }
 
     private Unlisted unlisted() {

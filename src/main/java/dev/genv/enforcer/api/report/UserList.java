@@ -1,0 +1,157 @@
+package dev.genv.enforcer.api.report;
+
+import dev.genv.enforcer.enforcement.record.ViolationRecord;
+import dev.genv.enforcer.enforcement.record.ViolationRegistry;
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Fleet.Idleness.HostDevice;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.GpuProcess.Immunity;
+import dev.genv.enforcer.model.GpuProcess.User;
+import dev.genv.enforcer.model.HostUsers;
+import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.Rules;
+import dev.genv.enforcer.recording.DeviceHistory;
+import java.time.Instant;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** The users of a fleet, each on one line. A process is its real uid's, an environment the user's for whom it counts. */
+final class UserList {
+    /** Users can write any name. If there are more, those with an account come first. */
+    static final int MAX_USERS = 1000;
+
+    private final Fleet fleet;
+    private final Policy policy;
+    private final Map<String, Entry> entries = new HashMap<>();
+
+    /**
+     * A user.
+     *
+     * @param userBy who says that the user has this name: {@code account}, or {@code recorded} by genv; null for a uid, and for a user who
+     *     has nothing on a host
+     * @param deviceLimit the number of devices that the user may hold; null without a limit
+     * @param devicesHeld the number of devices that the limit counts
+     * @param devicesUsed the number of devices on which the user has processes
+     * @param memoryLimitBytes the memory that the user's processes may use; null without a limit
+     * @param usedBytes the memory that they use, as far as the driver reports it
+     * @param idleSince since when the user holds a device that is unused: the first one if there are several; null if there is none
+     * @param violations the number of active ones
+     */
+    public record UserSummary(
+            String user,
+            @Nullable String userBy,
+            @Nullable Integer deviceLimit,
+            int devicesHeld,
+            int devicesUsed,
+            @Nullable Long memoryLimitBytes,
+            long usedBytes,
+            @Nullable Instant idleSince,
+            int violations) {}
+
+    private static final class Entry {
+        private User.@Nullable Source by;
+        /** By which the limit of memory names a user without an account. */
+        private @Nullable Long uid;
+
+        private final Set<HostDevice> held = new HashSet<>();
+        private final Set<HostDevice> used = new HashSet<>();
+        private Memory memory = Memory.ZERO;
+        private @Nullable Instant idleSince;
+        private int violations;
+    }
+
+    UserList(Fleet fleet, Policy policy, ViolationRegistry registry) {
+        this.fleet = fleet;
+        this.policy = policy;
+        fleet.snapshots().forEach(this::add);
+        for (var active : registry.find(ViolationRecord::active, Integer.MAX_VALUE)) {
+            var user = active.violation().countedUser();
+            if (user != null) {
+                entry(user).violations++;
+            }
+        }
+    }
+
+    List<UserSummary> view() {
+        return entries.entrySet().stream()
+                .sorted(Comparator.comparing(each -> each.getValue().by != User.Source.ACCOUNT))
+                .limit(MAX_USERS)
+                .map(each -> summary(each.getKey(), each.getValue()))
+                .sorted(Comparator.comparing(UserSummary::user))
+                .toList();
+    }
+
+    private UserSummary summary(String user, Entry entry) {
+        var devices = policy.limitsOf(Rules.MAX_DEVICES_PER_USER).limitFor(user);
+        var memory = policy.limitsOf(Rules.MAX_MEMORY_PER_USER)
+                .limitFor(entry.by == User.Source.ACCOUNT || entry.uid == null ? user : entry.uid.toString());
+        return new UserSummary(
+                user,
+                entry.by == null ? null : entry.by.label(),
+                devices.isPresent() ? devices.getAsInt() : null,
+                entry.held.size(),
+                entry.used.size(),
+                memory.isPresent() ? Memory.ofMebibytes(memory.getAsInt()).bytes() : null,
+                entry.memory.bytes(),
+                entry.idleSince,
+                entry.violations);
+    }
+
+    private Entry entry(String user) {
+        return entries.computeIfAbsent(user, _ -> new Entry());
+    }
+
+    private void add(Snapshot snapshot) {
+        var users = new HostUsers(snapshot);
+        var environments = snapshot.environmentsById();
+        for (var device : snapshot.devices()) {
+            var its = new HostDevice(snapshot.host(), device.index());
+            var isCounted = snapshot.isComplete() && snapshot.listedDevices().contains(device.index());
+            var idleSince =
+                    DeviceHistory.idleSince(fleet, snapshot.host(), device).orElse(null);
+            for (var attachment : device.attachments()) {
+                var environment = environments.get(attachment.eid());
+                var user = environment == null ? HostUsers.UNKNOWN : users.of(environment);
+                if (isCounted && !user.equals(HostUsers.UNKNOWN)) {
+                    var entry = known(users, user);
+                    entry.held.add(its);
+                    if (idleSince != null && (entry.idleSince == null || idleSince.isBefore(entry.idleSince))) {
+                        entry.idleSince = idleSince;
+                    }
+                }
+            }
+        }
+        snapshot.allProcesses().forEach(process -> add(snapshot, users, process));
+    }
+
+    private void add(Snapshot snapshot, HostUsers users, GpuProcess process) {
+        var user = users.of(process);
+        var immunity = process.immunity();
+        if (user.equals(HostUsers.UNKNOWN) || (immunity != null && immunity.kind() == Immunity.Kind.PROTECTED)) {
+            return;
+        }
+        var entry = known(users, user);
+        entry.uid = snapshot.subordinateUids().ownerOf(process.uid());
+        for (var use : process.usage()) {
+            entry.used.add(new HostDevice(snapshot.host(), use.device()));
+            entry.memory = use.memory() == null ? entry.memory : entry.memory.plus(use.memory());
+        }
+    }
+
+    /** The accounts of one host suffice. */
+    private Entry known(HostUsers users, String user) {
+        var entry = entry(user);
+        var by = users.sourceOf(user);
+        if (entry.by != User.Source.ACCOUNT && by != null) {
+            entry.by = by;
+        }
+        return entry;
+    }
+}
