@@ -1,6 +1,7 @@
 package dev.genv.enforcer.config;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.genv.enforcer.api.report.WeeklyReport;
 import dev.genv.enforcer.api.view.ViolationView;
 import dev.genv.enforcer.api.view.ViolationView.ActionView;
 import dev.genv.enforcer.config.settings.NotificationSettings;
@@ -28,6 +29,8 @@ import dev.genv.enforcer.notification.TerminalSender.Terminals;
 import dev.genv.enforcer.notification.UserDirectory;
 import dev.genv.enforcer.notification.WebhookBodies;
 import dev.genv.enforcer.notification.WebhookSender;
+import dev.genv.enforcer.notification.WeeklyMail;
+import dev.genv.enforcer.store.Database;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.vertx.core.Vertx;
 import jakarta.inject.Singleton;
@@ -42,6 +45,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jboss.logging.Logger;
 
 /** The deliveries that are configured, from the start of the service to its end. */
@@ -55,6 +59,7 @@ public class Notifications implements CycleListener {
     private final EventLog events;
     private final UserDirectory users;
     private final List<Outbox> outboxes;
+    private final Optional<WeeklyMail> weekly;
     private final List<EventSubscription> running = new ArrayList<>();
 
     Notifications(
@@ -62,6 +67,7 @@ public class Notifications implements CycleListener {
             ViolationRegistry violations,
             EventLog events,
             DeliveryCursors cursors,
+            Database database,
             Vertx vertx,
             ObjectMapper mapper,
             RandomGenerator random,
@@ -81,7 +87,21 @@ public class Notifications implements CycleListener {
         if (notification.terminalMessages()) {
             senders.add(new TerminalSender(text, Terminals.of(PROC), node));
         }
-        notification.mailHost().ifPresent(host -> senders.add(mail(host, notification, text, vertx)));
+        var mailServer = notification.mailHost().map(host -> mailServer(host, notification, vertx));
+        if (notification.mailTo().isPresent() || notification.mailAddressFile().isPresent()) {
+            mailServer.map(server -> mail(server, notification, text)).ifPresent(senders::add);
+        }
+        weekly = notification
+                .mailReportTo()
+                .flatMap(to -> mailServer.map(server -> new WeeklyMail(
+                        (from, until) -> WeeklyReport.text(database, from, until),
+                        server,
+                        to,
+                        cursors,
+                        ZoneId.systemDefault(),
+                        ticker,
+                        random,
+                        Thread::startVirtualThread)));
         notification.webhookUrl().or(notification::webhookUrlFile).ifPresent(receiver -> {
             var bodies = new WebhookBodies(
                     notification.webhookFormat(), source(node), page, mapper, ViolationView::of, ActionView::of);
@@ -94,10 +114,10 @@ public class Notifications implements CycleListener {
                 .toList();
     }
 
-    private static MailSender mail(String host, NotificationSettings settings, NoticeText text, Vertx vertx) {
+    private static MailServer mailServer(String host, NotificationSettings settings, Vertx vertx) {
         var config = MailServer.config(host, settings.mailPort(), settings.mailTls());
         settings.mailUser().ifPresent(config::setUsername);
-        var server = new MailServer(
+        return new MailServer(
                 vertx,
                 config,
                 settings.mailPasswordFile().map(SecretFile::new),
@@ -105,6 +125,9 @@ public class Notifications implements CycleListener {
                 settings.mailCc(),
                 settings.mailReplyTo(),
                 TIMEOUT);
+    }
+
+    private static MailSender mail(MailServer server, NotificationSettings settings, NoticeText text) {
         var addresses =
                 new Addresses(settings.mailTo(), settings.mailAddressFile().map(AddressFile::new), text.users());
         return new MailSender(text, addresses, server, Limits.ofUsers(settings.mailDelay(), settings.mailMaxPerHour()));
@@ -132,6 +155,7 @@ public class Notifications implements CycleListener {
     /** Takes over the accounts that a cycle read. It is called after the events of the cycle were published. */
     @Override
     public void record(CycleReport report) {
+        weekly.ifPresent(WeeklyMail::check);
         if (outboxes.isEmpty()) {
             return;
         }
@@ -144,8 +168,11 @@ public class Notifications implements CycleListener {
     /** Returns a problem for each kind of delivery that fails. */
     @Override
     public List<Problem> problems() {
-        return outboxes.stream()
-                .flatMap(outbox -> outbox.problem().stream().map(why -> "%s: %s".formatted(outbox.name(), why)))
+        return Stream.concat(
+                        outboxes.stream()
+                                .flatMap(outbox ->
+                                        outbox.problem().stream().map(why -> "%s: %s".formatted(outbox.name(), why))),
+                        weekly.flatMap(WeeklyMail::problem).map("weekly report: "::concat).stream())
                 .map(detail -> new Problem(ProblemCode.NOTIFICATION_FAILED, detail))
                 .toList();
     }

@@ -78,6 +78,11 @@ public record GpuProcess(
         return user == null ? null : user.name;
     }
 
+    /** Returns the name of its user, or else its real uid; null if neither is known. */
+    public @Nullable String userOrUid() {
+        return user != null || uid == null ? userName() : Long.toString(uid);
+    }
+
     /** Returns the indices of its devices, ascending. */
     public List<Integer> devices() {
         return usage.stream().map(DeviceUsage::device).toList();

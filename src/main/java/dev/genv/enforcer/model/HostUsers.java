@@ -47,7 +47,8 @@ public final class HostUsers {
             return new User(SafeText.bounded(account), User.Source.ACCOUNT);
         }
         var name = environment.username();
-        return ownership.isDisputed() || name == null || name.isEmpty()
+        var isRoot = Long.valueOf(0).equals(environment.uid()); // a container of anybody
+        return isRoot || ownership.isDisputed() || name == null || name.isEmpty()
                 ? null
                 : new User(SafeText.bounded(name), User.Source.RECORDED);
     }
@@ -73,7 +74,7 @@ public final class HostUsers {
     public String of(GpuProcess process) {
         var uid = process.uid();
         if (process.user() != null && uid != null && uid != 0) {
-            return process.user().name();
+            return ofUid(uid);
         }
         var environment = switch (process.membership()) {
             case Membership.InEnvironment(var eid) -> environments.get(eid);

@@ -98,7 +98,8 @@ public final class WeeklyMail {
     /** Returns when the last report was due. */
     private ZonedDateTime due() {
         var now = ticker.now().atZone(zone);
-        var monday = now.with(TemporalAdjusters.previousOrSame(DayOfWeek.MONDAY)).with(TIME);
+        var monday =
+                now.with(TemporalAdjusters.previousOrSame(DayOfWeek.MONDAY)).with(TIME);
         return monday.isAfter(now) ? monday.minusWeeks(1) : monday;
     }
 
@@ -109,7 +110,8 @@ public final class WeeklyMail {
                 case ACCEPTED -> remember(due);
                 case FAILED -> {
                     failures++;
-                    pausedUntil = ticker.mark() + LIMITS.retryDelay(failures, random).toNanos();
+                    pausedUntil =
+                            ticker.mark() + LIMITS.retryDelay(failures, random).toNanos();
                     problem = Optional.of(reply.why());
                 }
                 case NOBODY, REFUSED, GONE -> {

@@ -29,8 +29,8 @@ final class AccountReader {
 
     record HostAccounts(Accounts accounts, SubordinateUids subordinateUids) {
         /**
-         * Returns the user of a process by its real uid: its account, the first one by its name, or else the recorded name. A subordinate uid is
-         * its owner's. Another uid in a container of root may be anybody's, so it has none.
+         * Returns the user of a process by its real uid: its account, or else the recorded name. Of several accounts it is the recorded one, or
+         * else the first one by its name. A subordinate uid is its owner's. Another uid in a container of root may be anybody's, so it has none.
          */
         @Nullable
         User userOf(@Nullable Long uid, @Nullable Workload workload, RecordedNames recorded) {
@@ -38,8 +38,10 @@ final class AccountReader {
             if (owner == null || (owner.equals(uid) && workload != null && workload.isInContainerOfRoot())) {
                 return null;
             }
-            return accounts.namesOf(owner).stream()
-                    .min(Comparator.naturalOrder())
+            var names = accounts.namesOf(owner);
+            return recorded.find(owner)
+                    .filter(names::contains)
+                    .or(() -> names.stream().min(Comparator.naturalOrder()))
                     .map(name -> new User(name, User.Source.ACCOUNT))
                     .or(() -> recorded.find(owner).map(name -> new User(name, User.Source.RECORDED)))
                     .orElse(null);

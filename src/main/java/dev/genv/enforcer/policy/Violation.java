@@ -68,14 +68,12 @@ public record Violation(
         if (processes.isEmpty() || (user != null && !rule.isEnforcedByUids())) {
             return user == null ? null : SafeText.bounded(user);
         }
-        var process = processes.getFirst();
-        var name = process.userName();
-        return name == null && process.uid() != null ? Long.toString(process.uid()) : name;
+        return processes.getFirst().userOrUid();
     }
 
-    /** Whether it is a violation of a user, as it is shown or as it counts. */
+    /** Whether it is a violation of a user, or one of a process of the user. */
     public boolean isOf(String name) {
-        return name.equals(user) || name.equals(countedUser());
+        return name.equals(user) || processes.stream().anyMatch(process -> name.equals(process.userOrUid()));
     }
 
     /** Returns the subject of a violation by a single process. */

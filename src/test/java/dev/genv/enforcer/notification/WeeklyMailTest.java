@@ -5,11 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.icegreen.greenmail.util.GreenMail;
 import com.icegreen.greenmail.util.ServerSetup;
 import dev.genv.enforcer.enforcement.record.DeliveryCursors;
-import dev.genv.enforcer.enforcement.record.EventLog;
-import dev.genv.enforcer.notification.MailDelivery.MailSender;
-import dev.genv.enforcer.notification.MailDelivery.MailSender.Tls;
+import dev.genv.enforcer.notification.MailSender.MailServer;
+import dev.genv.enforcer.notification.MailSender.MailServer.Tls;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.time.Duration;
@@ -25,19 +23,18 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** With a real SMTP server, and with a time that is not real. It begins on a Friday. */
-class ReportDeliveryTest {
+class WeeklyMailTest {
     private static final ZoneId ZONE = ZoneId.of("Europe/Berlin");
     private static final Duration WEEK = Duration.ofDays(7);
 
     private static Vertx vertx;
 
     private final FakeTime time = new FakeTime();
-    private final EventLog log = new EventLog();
     private final GreenMail greenMail =
             new GreenMail(new ServerSetup[] {new ServerSetup(0, "127.0.0.1", ServerSetup.PROTOCOL_SMTP)});
     private final List<ZonedDateTime> periods = new ArrayList<>();
     private DeliveryCursors cursors = new DeliveryCursors();
-    private ReportDelivery delivery;
+    private WeeklyMail weekly;
     private boolean isFailing;
 
     @BeforeAll
@@ -53,7 +50,7 @@ class ReportDeliveryTest {
     @BeforeEach
     void start() {
         greenMail.start();
-        delivery = delivery(greenMail.getSmtp().getPort());
+        weekly = weekly(greenMail.getSmtp().getPort());
     }
 
     @AfterEach
@@ -134,37 +131,36 @@ class ReportDeliveryTest {
         isFailing = false;
         run();
         assertThat(greenMail.getReceivedMessages()).as("not at once").isEmpty();
-        assertThat(delivery.waiting()).isEqualTo(1);
+        assertThat(weekly.problem()).hasValue("the report cannot be read: the disk hangs");
 
         time.pass(Duration.ofMinutes(2));
         run();
         assertThat(greenMail.getReceivedMessages()).hasSize(1);
-        assertThat(delivery.retried.count()).isEqualTo(1);
-        assertThat(delivery.waiting()).isZero();
+        assertThat(weekly.problem()).isEmpty();
     }
 
     @Test
     void refusedReportIsGivenUp() throws Exception {
         try (var smtp = ScriptedSmtp.refusing("RCPT", "550 no such user")) {
-            delivery = delivery(smtp.port());
+            weekly = weekly(smtp.port());
             run();
             passTo("2026-11-23T08:00:00+01:00");
             run();
             run();
-            assertThat(delivery.failed.count()).isEqualTo(1);
-            assertThat(delivery.waiting()).isZero();
+            assertThat(weekly.problem().orElseThrow()).contains("550 no such user");
+            assertThat(smtp.lines()).containsOnlyOnce("RCPT TO:<admin@example.org>");
         }
     }
 
-    private void run() throws InterruptedException {
-        delivery.run(log);
+    private void run() {
+        weekly.check();
     }
 
     private void restart() {
         var saved = cursors.save();
         cursors = new DeliveryCursors();
         cursors.restore(saved);
-        delivery = delivery(greenMail.getSmtp().getPort());
+        weekly = weekly(greenMail.getSmtp().getPort());
     }
 
     private void passTo(String instant) {
@@ -180,12 +176,12 @@ class ReportDeliveryTest {
         return "the report";
     }
 
-    private ReportDelivery delivery(int port) {
-        return new ReportDelivery(
+    private WeeklyMail weekly(int port) {
+        return new WeeklyMail(
                 this::text,
-                new MailSender(
+                new MailServer(
                         vertx,
-                        MailSender.server("127.0.0.1", port, Tls.NONE),
+                        MailServer.config("127.0.0.1", port, Tls.NONE),
                         Optional.empty(),
                         "genv@gpu.example.org",
                         Optional.empty(),
@@ -196,6 +192,6 @@ class ReportDeliveryTest {
                 ZONE,
                 time.ticker(),
                 () -> 0,
-                new SimpleMeterRegistry());
+                Runnable::run);
     }
 }

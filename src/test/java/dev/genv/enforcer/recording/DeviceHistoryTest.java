@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class DeviceHistoryTest {
@@ -91,7 +92,7 @@ class DeviceHistoryTest {
         return time.ticker().now();
     }
 
-    private List<Integer> utilization() {
+    private List<@Nullable Integer> utilization() {
         return history.of(HOST, 0).utilization();
     }
 

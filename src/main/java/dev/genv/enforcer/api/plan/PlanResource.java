@@ -5,11 +5,10 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.api.plan.RequestLimits.PlanBody;
 import dev.genv.enforcer.api.query.FleetMemory;
 import dev.genv.enforcer.api.query.PastAccess;
-import dev.genv.enforcer.api.query.Period;
 import dev.genv.enforcer.api.query.QueryParameters;
+import dev.genv.enforcer.api.query.QueryParameters.Period;
 import dev.genv.enforcer.api.security.ApiException;
 import dev.genv.enforcer.api.view.ProcessView;
-import dev.genv.enforcer.api.view.ReplayView;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
@@ -24,6 +23,7 @@ import dev.genv.enforcer.policy.Violation;
 import dev.genv.enforcer.recording.PictureReader;
 import dev.genv.enforcer.recording.Recorder;
 import dev.genv.enforcer.recording.Replay;
+import dev.genv.enforcer.recording.ReplayedUser;
 import dev.genv.enforcer.store.Database;
 import dev.genv.enforcer.store.StoreException;
 import io.vertx.ext.web.RoutingContext;
@@ -127,13 +127,10 @@ public class PlanResource {
             return Optional.empty();
         }
         var parameters = new QueryParameters(query, Set.of("since", "until"));
-        var since = parameters.get("since");
-        if (since == null) {
+        if (parameters.get("since") == null) {
             throw new ApiException(400, "the parameter until needs the parameter since");
         }
-        var now = ticker.now();
-        var until = Period.end("until", parameters.get("until"), now);
-        return Optional.of(new Period(Period.begin("since", since, Instant.EPOCH), until));
+        return Optional.of(new Period(parameters.begin("since", Instant.EPOCH), parameters.end("until", ticker.now())));
     }
 
     private ReplayView replay(RoutingContext request, PlanBody body, Period period) {
@@ -260,6 +257,45 @@ public class PlanResource {
                             .filter(PlannedAction::enforced)
                             .map(Planned::of)
                             .toList());
+        }
+    }
+
+    /**
+     * What a policy would have done to the recorded past.
+     *
+     * @param recordedSince since when something is recorded; null if nothing is
+     * @param from when the policy begins to apply; null if nothing is recorded of the period
+     * @param to until when the past is replayed; null if nothing is recorded of the period
+     * @param instants the number of instants at which the rules were checked: something had changed, or a grace period ended
+     * @param complete whether the whole period was replayed; if not, the time limit ended the replay at {@code to}, or records are damaged or
+     *     were too large
+     * @param users those to whom the policy would have done something, the most affected first
+     */
+    public record ReplayView(
+            @Nullable Instant recordedSince,
+            @Nullable Instant from,
+            @Nullable Instant to,
+            long instants,
+            boolean complete,
+            Totals totals,
+            List<ReplayedUser> users) {
+
+        /** The sums of all users. */
+        public record Totals(int users, long terminations, long detachments) {}
+
+        public static ReplayView of(Replay replay, @Nullable Instant recordedSince, boolean complete) {
+            var users = replay.users();
+            return new ReplayView(
+                    recordedSince,
+                    replay.from(),
+                    replay.to(),
+                    replay.instants(),
+                    complete,
+                    new Totals(
+                            users.size(),
+                            users.stream().mapToLong(ReplayedUser::terminations).sum(),
+                            users.stream().mapToLong(ReplayedUser::detachments).sum()),
+                    users);
         }
     }
 }

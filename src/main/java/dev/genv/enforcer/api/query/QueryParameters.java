@@ -15,6 +15,9 @@ import org.jspecify.annotations.Nullable;
 
 /** The parameters of a query, each of them at most once. */
 public record QueryParameters(Map<String, List<String>> values, Set<String> known) {
+    /** Before 1970 is nothing. The bounds keep sums of instants from an overflow. */
+    private static final Instant LATEST = Instant.parse("9999-12-31T23:59:59Z");
+
     private static final Pattern DAY = Pattern.compile("\\d{4}-\\d{2}-\\d{2}");
 
     /** Refuses a repeated parameter, and an unknown name, because a filter with a typing error must not return everything. */
@@ -40,23 +43,46 @@ public record QueryParameters(Map<String, List<String>> values, Set<String> know
         return all == null || all.isEmpty() ? null : all.getFirst();
     }
 
-    /** Parses an instant, or a day in the time zone of the service, which stands for its first or its last millisecond. */
-    static Instant instant(String parameter, String value, boolean isEnd) {
+    /** Returns an instant, or the begin of a day in the time zone of the service. */
+    public Instant begin(String name, Instant byDefault) {
+        return instant(name, byDefault, false);
+    }
+
+    /** Returns an instant, or the last millisecond of a day in the time zone of the service. */
+    public Instant end(String name, Instant byDefault) {
+        return instant(name, byDefault, true);
+    }
+
+    private Instant instant(String name, Instant byDefault, boolean isEnd) {
+        var value = get(name);
+        if (value == null) {
+            return byDefault;
+        }
         try {
-            return DAY.matcher(value).matches()
+            var instant = DAY.matcher(value).matches()
                     ? LocalDate.parse(value)
                             .plusDays(isEnd ? 1 : 0)
                             .atStartOfDay(ZoneId.systemDefault())
                             .toInstant()
                             .minusMillis(isEnd ? 1 : 0)
                     : DateTimeFormatter.ISO_DATE_TIME.parse(value, Instant::from);
+            if (!instant.isBefore(Instant.EPOCH) && !instant.isAfter(LATEST)) {
+                return instant;
+            }
         } catch (DateTimeParseException e) {
-            throw unreadableInstant(parameter, value);
+            // The error is the same as for an instant out of bounds.
         }
+        throw unreadable(name, value, "a day such as 2026-11-20, or an instant such as 2026-11-20T09:22:28Z");
     }
 
-    static ApiException unreadableInstant(String parameter, String value) {
-        return unreadable(parameter, value, "a day such as 2026-11-20, or an instant such as 2026-11-20T09:22:28Z");
+    /** The period that a request asks for; both ends belong to it. */
+    public record Period(Instant from, Instant to) {
+        /** Refuses a period that ends before it begins. */
+        public Period {
+            if (from.isAfter(to)) {
+                throw new ApiException(400, "the period ends at %s, before it begins at %s".formatted(to, from));
+            }
+        }
     }
 
     /** An error for a value that cannot be read. */

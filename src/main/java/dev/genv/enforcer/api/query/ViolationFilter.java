@@ -6,6 +6,7 @@ import dev.genv.enforcer.api.view.ViolationView;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.Rules;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -26,7 +27,7 @@ public record ViolationFilter(Predicate<ViolationRecord> predicate, int limit) {
         var parameters = new QueryParameters(query, PARAMETERS);
         var which = subject(parameters)
                 .and(matching(parameters, "status", ViolationFilter::status))
-                .and(matching(parameters, "since", ViolationFilter::since));
+                .and(since(parameters.begin("since", Instant.EPOCH)));
         return new ViolationFilter(which, limit(parameters.get("limit")));
     }
 
@@ -64,8 +65,7 @@ public record ViolationFilter(Predicate<ViolationRecord> predicate, int limit) {
         return entry -> entry.violation().rule().equals(rule);
     }
 
-    private static Predicate<ViolationRecord> since(String value) {
-        var since = QueryParameters.instant("since", value, false);
+    private static Predicate<ViolationRecord> since(Instant since) {
         return entry -> !entry.recency().latest().isBefore(since);
     }
 

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.api.report;
 
-import dev.genv.enforcer.api.query.Period;
+import dev.genv.enforcer.api.query.QueryParameters.Period;
 import dev.genv.enforcer.api.report.ReportView.HostHours;
 import dev.genv.enforcer.api.report.ReportView.RuleCounts;
 import dev.genv.enforcer.api.report.ReportView.TimelineEntry;
@@ -73,13 +73,23 @@ final class ReportQueries {
     }
 
     /** Sums of columns, in the order of the query. */
-    private record Sums(long[] values) {
+    private static final class Sums {
+        private final long[] values;
+
+        private Sums(long... values) {
+            this.values = values;
+        }
+
+        static Sums none(int columns) {
+            return new Sums(new long[columns]);
+        }
+
         static Sums read(ResultSet row) throws SQLException {
-            var values = new long[row.getMetaData().getColumnCount() - 2];
-            for (var column = 0; column < values.length; column++) {
-                values[column] = row.getLong(column + 3);
+            var sums = none(row.getMetaData().getColumnCount() - 2);
+            for (var column = 0; column < sums.values.length; column++) {
+                sums.values[column] = row.getLong(column + 3);
             }
-            return new Sums(values);
+            return sums;
         }
 
         Sums plus(Sums other) {
@@ -151,10 +161,10 @@ final class ReportQueries {
     private static List<UserTotals> totals(Map<Key, Sums> usage, Map<Key, Sums> counts) {
         var hours = new HashMap<Key, Sums>();
         usage.forEach((key, sums) -> hours.merge(new Key(key.user, ""), sums, Sums::plus));
-        counts.keySet().forEach(key -> hours.putIfAbsent(key, new Sums(new long[HOUR_COLUMNS])));
+        counts.keySet().forEach(key -> hours.putIfAbsent(key, Sums.none(HOUR_COLUMNS)));
         return rows(hours, (key, sums) -> {
             var its = Hours.of(sums);
-            var count = counts.getOrDefault(key, new Sums(new long[COUNT_COLUMNS])).values;
+            var count = counts.getOrDefault(key, Sums.none(COUNT_COLUMNS)).values;
             return new UserTotals(
                     key.name(),
                     its.held,

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.api.report;
 
 import dev.genv.enforcer.api.query.PastAccess;
-import dev.genv.enforcer.api.query.Period;
 import dev.genv.enforcer.api.query.QueryParameters;
+import dev.genv.enforcer.api.query.QueryParameters.Period;
 import dev.genv.enforcer.api.report.ReportView.Table;
 import dev.genv.enforcer.api.security.ApiException;
 import dev.genv.enforcer.enforcement.host.Ticker;
@@ -57,8 +57,8 @@ public class ReportResource {
         var query = new QueryParameters(uri.getQueryParameters(), Set.of("from", "to", "format", "table"));
         var isCsv = isCsv(query.get("format"), headers);
         var table = table(query.get("table"), isCsv);
-        var to = Period.end("to", query.get("to"), ticker.now().truncatedTo(ChronoUnit.MILLIS));
-        var period = new Period(Period.begin("from", query.get("from"), to.minus(USUAL_PERIOD)), to);
+        var to = query.end("to", ticker.now().truncatedTo(ChronoUnit.MILLIS));
+        var period = new Period(query.begin("from", to.minus(USUAL_PERIOD)), to);
         var report = past.read(request, (database, _) -> new ReportQueries(database, period).read());
         if (isCsv && !report.complete()) {
             throw new ApiException(

@@ -14,6 +14,7 @@ import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
+import dev.genv.enforcer.model.HostUsers;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Snapshot;
@@ -24,15 +25,11 @@ import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;
 import jakarta.ws.rs.core.MediaType;
 import java.time.LocalDateTime;
-import java.util.Comparator;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.eclipse.microprofile.openapi.annotations.Operation;
@@ -132,7 +129,7 @@ public class UsersResource {
         }
     }
 
-    /** Collects what is known of a user. A user is identified as in the quota: by name, or by uid without one. */
+    /** Collects what is known of a user. */
     static final class UserReport {
         /** The largest number of devices, processes and active violations: users choose how many they have. */
         static final int MAX_ENTRIES = 1000;
@@ -142,7 +139,7 @@ public class UsersResource {
         private final String user;
         private final Policy policy;
         private final ViolationRegistry registry;
-        private final Map<String, UserOnHost> hosts;
+        private final List<UserOnHost> hosts;
 
         UserReport(String user, Policy policy, ViolationRegistry registry, Optional<CycleReport> latest) {
             this.user = user;
@@ -151,7 +148,7 @@ public class UsersResource {
             hosts = latest.stream()
                     .flatMap(report -> report.fleet().snapshots().stream())
                     .map(host -> new UserOnHost(user, host))
-                    .collect(Collectors.toMap(UserOnHost::host, Function.identity()));
+                    .toList();
         }
 
         /** Returns the view; empty if neither a host nor a violation knows the user. */
@@ -159,7 +156,7 @@ public class UsersResource {
             var violations = Stream.concat(
                             find(ViolationRecord::active, MAX_ENTRIES), find(entry -> !entry.active(), MAX_RESOLVED))
                     .toList();
-            if (violations.isEmpty() && hosts.values().stream().noneMatch(UserOnHost::isKnown)) {
+            if (violations.isEmpty() && hosts.stream().noneMatch(UserOnHost::isKnown)) {
                 return Optional.empty();
             }
             return Optional.of(new UserView(
@@ -167,15 +164,8 @@ public class UsersResource {
         }
 
         private Stream<ViolationView> find(Predicate<ViolationRecord> which, int most) {
-            return registry.find(which.and(this::concerns), most).stream().map(ViolationView::of);
-        }
-
-        /** Whether it is a violation of the user, or one of a process of the user. */
-        private boolean concerns(ViolationRecord entry) {
-            var violation = entry.violation();
-            var host = violation.host() == null ? null : hosts.get(violation.host());
-            return violation.isOf(user)
-                    || (host != null && violation.processes().stream().anyMatch(host::owns));
+            return registry.find(which.and(entry -> entry.violation().isOf(user)), most).stream()
+                    .map(ViolationView::of);
         }
 
         private @Nullable Integer limit() {
@@ -185,7 +175,7 @@ public class UsersResource {
 
         /** A device that several environments of the user share counts once. */
         private int devicesHeld() {
-            return hosts.values().stream()
+            return hosts.stream()
                     .mapToInt(host -> (int) host.devices()
                             .filter(AttachedView::counted)
                             .map(AttachedView::device)
@@ -195,62 +185,31 @@ public class UsersResource {
         }
 
         private <T> List<T> each(Function<UserOnHost, Stream<T>> part) {
-            return hosts.values().stream()
-                    .sorted(Comparator.comparing(UserOnHost::host))
-                    .flatMap(part)
-                    .limit(MAX_ENTRIES)
-                    .toList();
+            return hosts.stream().flatMap(part).limit(MAX_ENTRIES).toList();
         }
     }
 
     /** What the last cycle observed of a user on one host. */
-    static final class UserOnHost {
-        private static final Pattern UID = Pattern.compile("[1-9][0-9]{0,9}");
-
+    private static final class UserOnHost {
+        private final String user;
         private final Snapshot snapshot;
+        private final HostUsers users;
         private final Map<String, Environment> environments;
-        private final Set<Long> uids = new HashSet<>();
-        private final boolean isAccount;
 
         UserOnHost(String user, Snapshot snapshot) {
+            this.user = user;
             this.snapshot = snapshot;
-            var accounts = snapshot.details().accounts();
+            users = new HostUsers(snapshot);
             environments = snapshot.environments().stream()
-                    .filter(environment ->
-                            environment.user().filter(user::equals).isPresent())
-                    .collect(Collectors.toMap(Environment::eid, environment -> environment, (first, _) -> first));
-            accounts.uidOf(user).ifPresent(uids::add);
-            if (UID.matcher(user).matches()) {
-                uids.add(Long.valueOf(user));
-            }
-            isAccount = uids.stream().anyMatch(uid -> !accounts.namesOf(uid).isEmpty());
-            if (uids.isEmpty()) {
-                // A user of a directory service has no local account. Root's processes are nobody's because of a
-                // record.
-                environments.values().stream()
-                        .filter(environment -> !environment.ownership().isDisputed())
-                        .map(Environment::uid)
-                        .filter(uid -> uid != null && uid != 0)
-                        .forEach(uids::add);
-            }
-        }
-
-        String host() {
-            return snapshot.host();
+                    .filter(each -> user.equals(users.of(each)) || each.user().equals(Optional.of(user)))
+                    .collect(Collectors.toMap(Environment::eid, Function.identity(), (first, _) -> first));
         }
 
         /** Whether the host knows the user: an account, an environment or a process. */
         boolean isKnown() {
-            return isAccount
+            return snapshot.details().accounts().uidOf(user).isPresent()
                     || !environments.isEmpty()
-                    || snapshot.allProcesses().stream().anyMatch(this::owns);
-        }
-
-        /** Whether the process has a uid of the user, or a subordinate uid. */
-        boolean owns(GpuProcess process) {
-            return process.uid() != null
-                    && (uids.contains(process.uid())
-                            || uids.contains(snapshot.subordinateUids().ownerOf(process.uid())));
+                    || processes().findAny().isPresent();
         }
 
         Stream<AttachedView> devices() {
@@ -263,7 +222,7 @@ public class UsersResource {
         private AttachedView attached(Device device, Attachment attachment, Environment environment) {
             var at = attachment.attachedAt();
             return new AttachedView(
-                    host(),
+                    snapshot.host(),
                     device.index(),
                     environment.eid(),
                     at.equals(LocalDateTime.MIN) ? null : at,
@@ -274,17 +233,15 @@ public class UsersResource {
 
         Stream<UserProcessView> processes() {
             return snapshot.allProcesses().stream()
-                    .filter(process -> owns(process) || isInEnvironment(process))
+                    .filter(process -> user.equals(users.of(process))
+                            || (process.membership() instanceof Membership.InEnvironment(var eid)
+                                    && environments.containsKey(eid)))
                     .map(this::view);
-        }
-
-        private boolean isInEnvironment(GpuProcess process) {
-            return process.membership() instanceof Membership.InEnvironment(var eid) && environments.containsKey(eid);
         }
 
         private UserProcessView view(GpuProcess process) {
             return new UserProcessView(
-                    host(),
+                    snapshot.host(),
                     process.membership() instanceof Membership.InEnvironment(var eid) ? eid : null,
                     process.usage().stream().map(UsageView::of).toList(),
                     ProcessView.of(process));

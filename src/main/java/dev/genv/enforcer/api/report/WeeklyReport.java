@@ -1,6 +1,6 @@
 package dev.genv.enforcer.api.report;
 
-import dev.genv.enforcer.api.query.Period;
+import dev.genv.enforcer.api.query.QueryParameters.Period;
 import dev.genv.enforcer.api.report.ReportView.HostHours;
 import dev.genv.enforcer.api.report.ReportView.RuleCounts;
 import dev.genv.enforcer.api.report.ReportView.UserTotals;
@@ -39,11 +39,11 @@ public final class WeeklyReport {
     private static String text(ReportView report, ZonedDateTime from, ZonedDateTime to) {
         var held = report.users().stream()
                 .filter(user -> user.heldDeviceHours() > 0 || user.presentDeviceHours() > 0)
-                .sorted(Comparator.comparing(UserTotals::idleDeviceHours).reversed())
+                .sorted(Comparator.comparingDouble(UserTotals::idleDeviceHours).reversed())
                 .toList();
         var rules = report.rules().stream()
-                .sorted(Comparator.comparing(RuleCounts::terminations)
-                        .thenComparing(RuleCounts::violations)
+                .sorted(Comparator.comparingLong(RuleCounts::terminations)
+                        .thenComparingLong(RuleCounts::violations)
                         .reversed())
                 .toList();
         return """
@@ -117,7 +117,7 @@ public final class WeeklyReport {
     private static String unobserved(ReportView report, long hours) {
         return report.hosts().stream()
                 .filter(host -> host.observedHours() < hours - 1)
-                .sorted(Comparator.comparing(HostHours::observedHours))
+                .sorted(Comparator.comparingDouble(HostHours::observedHours))
                 .limit(MAX_LINES)
                 .map(host -> "%s was observed for %s of %d hours.%n"
                         .formatted(SafeText.escape(host.host()), number(host.observedHours()), hours))

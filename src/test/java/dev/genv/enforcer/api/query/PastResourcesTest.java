@@ -15,6 +15,8 @@ import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;
 import io.restassured.response.ValidatableResponse;
 import java.time.Duration;
+import java.time.LocalDate;
+import java.time.ZoneId;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -71,7 +73,7 @@ class PastResourcesTest {
                 .body("recorded_since", equalTo(RecordingNode.FIRST.toString()))
                 .body("from", nullValue())
                 .body("to", nullValue())
-                .body("users", hasSize(0));
+                .body("users.user", contains("1234", RecordingNode.HOSTILE, "raz"));
     }
 
     @Test
@@ -127,12 +129,13 @@ class PastResourcesTest {
                 .body("hosts[0].observed_hours", equalTo(0.9972f))
                 .body("usage.user", contains("1234", RecordingNode.HOSTILE, "raz"))
                 .body("usage[0].held_device_hours", equalTo(0.0f))
-                .body("usage[0].used_device_hours", equalTo(0.4972f))
-                .body("usage[1].idle_device_hours", equalTo(0.5f))
+                .body("usage[0].present_device_hours", equalTo(0.4972f))
+                .body("usage[0].unattached_device_hours", equalTo(0.4972f))
+                .body("usage[1].idle_device_hours", equalTo(0.9972f))
                 .body("usage[2].held_device_hours", equalTo(2.4917f))
-                .body("usage[2].used_device_hours", equalTo(2.4917f))
+                .body("usage[2].unknown_device_hours", equalTo(2.4917f))
                 .body("usage[2].idle_device_hours", equalTo(0.0f))
-                .body("users", hasSize(0))
+                .body("users.user", contains("1234", RecordingNode.HOSTILE, "raz"))
                 .body("rules", hasSize(0))
                 .body("timeline", hasSize(0));
     }
@@ -148,8 +151,8 @@ class PastResourcesTest {
                 .asString();
 
         assertThat(csv.split("\r\n"))
-                .contains("\"'=cmd|' /C calc'!A1\",\"gpu-1\",0.9972,0.9972,0.0,0.5,,,,")
-                .contains("\"raz\",\"gpu-1\",0.9972,2.4917,2.4917,0.0,,,,");
+                .contains("\"'=cmd|' /C calc'!A1\",\"gpu-1\",0.9972,0.9972,0.0,0.0,0.0,0.9972,0.0")
+                .contains("\"raz\",\"gpu-1\",0.9972,2.4917,2.4917,0.0,2.4917,0.0,0.0");
         assertThat(csv).startsWith("user,host,observed_hours,");
     }
 
@@ -175,11 +178,23 @@ class PastResourcesTest {
         period.body("from", equalTo("2026-10-01T08:00:00Z"));
     }
 
+    @Test
+    void daysAreThoseOfTheServicesZone() {
+        var begin = LocalDate.parse("2026-10-01").atStartOfDay(ZoneId.systemDefault());
+        report("from=2026-10-01&to=2026-10-02")
+                .statusCode(200)
+                .body("from", equalTo(begin.toInstant().toString()))
+                .body("to", equalTo(begin.plusDays(2).toInstant().minusMillis(1).toString()));
+    }
+
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
             value = {
                 "from=x | from",
+                "from=2026-11-31 | from",
+                "table=usage | only for format=csv",
+                "format=csv&table=hosts | usage or violations",
                 "to=x | to",
                 "format=xml | format",
                 "from=2026-11-22T00:00:00Z&to=2026-11-21T00:00:00Z | before it begins",

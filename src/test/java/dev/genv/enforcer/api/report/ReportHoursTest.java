@@ -6,7 +6,7 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import dev.genv.enforcer.api.query.Period;
+import dev.genv.enforcer.api.query.QueryParameters.Period;
 import dev.genv.enforcer.recording.RecordedPast;
 import dev.genv.enforcer.store.Database;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** The hours of a day, against a count of its own from what the cycles observed. */
@@ -29,27 +30,30 @@ class ReportHoursTest {
     private final Random random = new Random(29);
     private final List<Hold> holds = new ArrayList<>();
     private final List<Hold> processes = new ArrayList<>();
-    private final Integer[] utilization = new Integer[DEVICES];
+    private final @Nullable Integer[] utilization = new @Nullable Integer[DEVICES];
     private final Map<String, Integer> expected = new HashMap<>();
 
-    private record Hold(String user, int device) {}
+    private record Hold(String user, int device) {
+        long uid() {
+            return USERS.getOrDefault(user, 0L);
+        }
+    }
 
     @Test
     void hoursOfADayAreThoseOfItsObservations() throws Exception {
-        try (var database = new Database(new Database.Config(Optional.empty(), 64 << 20))) {
-            try (var past = new RecordedPast(database, RecordedPast.BEGIN)) {
-                for (var cycle = 0; cycle < CYCLES; cycle++) {
-                    if (cycle % 90 == 0) {
-                        change();
-                    }
-                    past.cycle(observed().snapshot());
-                    count();
+        var database = new Database(new Database.Config(Optional.empty(), 64 << 20));
+        try (var past = new RecordedPast(database, RecordedPast.BEGIN)) {
+            for (var cycle = 0; cycle < CYCLES; cycle++) {
+                if (cycle % 90 == 0) {
+                    change();
                 }
-                past.cycle(observed().snapshot()); // until then, the last one counts
-                past.close();
-                var end = RecordedPast.BEGIN.plus(Duration.ofDays(1)).minusMillis(1);
-                check(new ReportQueries(database, new Period(RecordedPast.BEGIN, end)).read());
+                past.cycle(observed().snapshot());
+                count();
             }
+            past.cycle(observed()
+                    .snapshot()); // until then, the last one counts; and in a new hour the last one is written
+            var end = RecordedPast.BEGIN.plus(Duration.ofDays(1)).minusMillis(1);
+            check(new ReportQueries(database, new Period(RecordedPast.BEGIN, end)).read());
         }
     }
 
@@ -94,14 +98,12 @@ class ReportHoursTest {
     private HostBuilder observed() {
         var node = host("here").devices(DEVICES).utilization(utilization);
         for (var hold : holds) {
-            node.with(env(hold.user + hold.device)
-                    .user(hold.user)
-                    .uid(USERS.get(hold.user))
-                    .attached(hold.device));
+            node.with(
+                    env(hold.user + hold.device).user(hold.user).uid(hold.uid()).attached(hold.device));
         }
         for (var process : processes) {
-            node.with(process(10 * (int) (USERS.get(process.user) - 1000) + process.device)
-                    .uid(USERS.get(process.user))
+            node.with(process(10 * (int) (process.uid() - 1000) + process.device)
+                    .uid(process.uid())
                     .account(process.user)
                     .uses(process.device));
         }

@@ -2,7 +2,7 @@ package dev.genv.enforcer.api.report;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.api.query.Period;
+import dev.genv.enforcer.api.query.QueryParameters.Period;
 import dev.genv.enforcer.api.report.ReportView.HostHours;
 import dev.genv.enforcer.api.report.ReportView.RuleCounts;
 import dev.genv.enforcer.api.report.ReportView.Table;
@@ -198,8 +198,12 @@ class ReportQueriesTest {
     }
 
     private static String row(String user) {
-        return Table.USAGE.write(report(List.of(), new UserHours(user, "h", 0, 0, 0, 0, 0, 0), List.of()))
-                .split("\r\n")[1];
+        return Table.USAGE
+                .write(report(List.of(), new UserHours(user, "h", 0, 0, 0, 0, 0, 0), List.of()))
+                .lines()
+                .skip(1)
+                .findFirst()
+                .orElseThrow();
     }
 
     private static ReportView report(List<HostHours> hosts, UserHours user, List<RuleCounts> rules) {

@@ -114,7 +114,6 @@ class UserReportTest {
 
     @Test
     void listsTheProcessesOfTheEnvironmentsAndOfTheUids() {
-        one.setAccounts(Map.of("raz", 1003L));
         two.setSnapshot(host("gpu-2").devices(4).with(process(6).uid(1003).uses(0))); // another user's uid there
         observe(host("gpu-1")
                 .devices(4)
@@ -157,16 +156,19 @@ class UserReportTest {
 
     @Test
     void listsViolationsOfTheUserAndOfTheUsersProcessesActiveOnesFirst() {
-        one.setAccounts(Map.of("raz", 1003L));
         observe(host("gpu-1")
                 .devices(4)
                 .with(env("a").user("raz").uid(1003).attached(0, 1))
-                .with(process(1).uid(1003).uses(2), process(2).uid(1004).uses(3)));
+                .with(
+                        process(1).uid(1003).account("raz").uses(2),
+                        process(2).uid(1004).uses(3)));
         time.pass(Duration.ofSeconds(10));
         observe(host("gpu-1")
                 .devices(4)
                 .with(env("a").user("raz").uid(1003).attached(0, 1))
-                .with(process(2).uid(1004).uses(3), process(3).uid(1003).uses(3)));
+                .with(
+                        process(2).uid(1004).uses(3),
+                        process(3).uid(1003).account("raz").uses(3)));
 
         assertThat(user("raz").violations())
                 .extracting(
@@ -185,7 +187,6 @@ class UserReportTest {
         observe(host("gpu-1").devices(4));
 
         assertThat(user("known").devices()).isEmpty();
-        assertThat(user("1005").processes()).isEmpty();
         assertThat(find("unknown")).isEmpty();
         assertThat(find("1006")).isEmpty();
     }

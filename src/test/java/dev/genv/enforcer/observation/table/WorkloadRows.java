@@ -37,6 +37,11 @@ final class WorkloadRows {
                             new Workload(null, new Container(ID, "docker", WorkloadSource.CGROUP), null, null))),
             row("a process of an account", _ -> {}).check(account("alice")),
             row("a uid of two accounts", machine -> machine.passwd("al:x:1003:1:::\nalice:x:1003:1:::\n"))
+                    .check(account("alice")),
+            row("a uid of two accounts of which none is recorded", machine -> {
+                        machine.passwd("al:x:1003:1:::\nalice:x:1003:1:::\n");
+                        machine.envs();
+                    })
                     .check(account("al")),
             row("a uid of no account", machine -> machine.process(812, 1009, ENVIRONMENT))
                     .check(account(null)),

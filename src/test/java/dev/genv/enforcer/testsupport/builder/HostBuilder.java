@@ -25,6 +25,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** Builds the snapshot of a host; by default it is complete, and the state and the GPU tool have the same devices. */
 public final class HostBuilder {
@@ -108,7 +109,7 @@ public final class HostBuilder {
     }
 
     /** Sets the utilization of the first devices; null for an unknown one. */
-    public HostBuilder utilization(Integer... percents) {
+    public HostBuilder utilization(@Nullable Integer... percents) {
         statuses.clear();
         for (var device = 0; device < percents.length; device++) {
             statuses.add(new DeviceStatus(device, null, percents[device], null, null, null, null));
