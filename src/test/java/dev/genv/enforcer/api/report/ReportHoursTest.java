@@ -25,6 +25,9 @@ class ReportHoursTest {
     private static final Map<String, Long> USERS = Map.of("alice", 1001L, "raz", 1003L, "paul", 1004L);
     private static final int DEVICES = 3;
     private static final int CYCLES = 24 * 360;
+    /** What is observed changes every quarter of an hour. */
+    private static final int UNCHANGED = 90;
+
     private static final List<String> COLUMNS = List.of("held", "present", "used", "unknown", "idle", "unattached");
 
     private final Random random = new Random(29);
@@ -43,15 +46,16 @@ class ReportHoursTest {
     void hoursOfADayAreThoseOfItsObservations() throws Exception {
         var database = new Database(new Database.Config(Optional.empty(), 64 << 20));
         try (var past = new RecordedPast(database, RecordedPast.BEGIN)) {
-            for (var cycle = 0; cycle < CYCLES; cycle++) {
-                if (cycle % 90 == 0) {
-                    change();
+            for (var cycle = 0; cycle < CYCLES; cycle += UNCHANGED) {
+                change();
+                var observed = observed().snapshot();
+                for (var same = 0; same < UNCHANGED; same++) {
+                    past.cycle(observed);
                 }
-                past.cycle(observed().snapshot());
                 count();
             }
-            past.cycle(observed()
-                    .snapshot()); // until then, the last one counts; and in a new hour the last one is written
+            // Until then, the last one counts. In a new hour, the last one is written.
+            past.cycle(observed().snapshot());
             var end = RecordedPast.BEGIN.plus(Duration.ofDays(1)).minusMillis(1);
             check(new ReportQueries(database, new Period(RecordedPast.BEGIN, end)).read());
         }
@@ -128,7 +132,7 @@ class ReportHoursTest {
 
     private void add(String user, String column, boolean counts) {
         if (counts) {
-            expected.merge(user + " " + column, 1, Integer::sum);
+            expected.merge(user + " " + column, UNCHANGED, Integer::sum);
         }
     }
 }

@@ -90,7 +90,7 @@ class SnapshotViewTest {
                 List.of(),
                 null,
                 workload,
-                "raz");
+                new GpuProcess.User("raz", GpuProcess.User.Source.ACCOUNT));
         var holder = new GpuProcess(
                 new ProcessId(4711, 991_232),
                 1003L,
