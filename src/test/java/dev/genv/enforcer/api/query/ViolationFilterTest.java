@@ -21,13 +21,13 @@ class ViolationFilterTest {
     private static final RuleDefinition STRAY = KnownRules.NON_ENV_PROCESSES;
 
     @Test
-    void userFindsWhatIsShownAndWhatCountsForTheUser() {
+    void userFindsWhatIsShownAndTheProcessesOfTheUser() {
         assertThat(users(STRAY, "carol", process(1).uid(1503).recorded("carol")))
                 .containsExactly("carol");
         assertThat(users(STRAY, null, process(1).uid(1503))).containsExactly("1503");
         assertThat(users(KnownRules.ENV_DEVICES, "raz", process(1).uid(1503).recorded("carol")))
-                .as("the user of the environment")
-                .containsExactly("raz");
+                .as("the user of the environment, and that of the process")
+                .containsExactly("raz", "carol");
         assertThat(users(KnownRules.ENV_OWNER, "raz", process(1).uid(1503).recorded("carol")))
                 .as("a stranger in an environment")
                 .containsExactly("raz", "carol");

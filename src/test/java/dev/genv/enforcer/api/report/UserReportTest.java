@@ -223,8 +223,8 @@ class UserReportTest {
         assertThat(new UserList(enforcer.latest().orElseThrow().fleet(), config.policy(), registry).view())
                 .containsExactly(
                         new UserSummary("1600", null, null, 0, 1, null, 2 << 20, null, 1),
-                        new UserSummary("carol", "recorded", null, 1, 2, null, 6 << 20, null, 2),
-                        new UserSummary("raz", "account", 1, 2, 1, null, 7 << 20, null, 1));
+                        new UserSummary("carol", "recorded", null, 1, 2, null, 6 << 20, FakeTime.START, 2),
+                        new UserSummary("raz", "account", 1, 2, 1, null, 7 << 20, FakeTime.START, 1));
     }
 
     private void observe(HostBuilder first) {
