@@ -6,7 +6,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.List;
-import java.util.Optional;
+import java.util.Objects;
+import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * the list stays as it was.
  */
 public final class HostFile {
+    private static final Logger LOG = Logger.getLogger(HostFile.class);
     static final int LARGEST = 1 << 20;
 
     private final Path path;
@@ -47,7 +49,7 @@ public final class HostFile {
         try {
             file.currentIfSettled(clock.instant()).ifPresent(this::update);
         } catch (IOException e) {
-            problem = unusable(e.getMessage());
+            report(e.getMessage());
         }
         return hosts;
     }
@@ -56,16 +58,20 @@ public final class HostFile {
     private void update(List<HostAddress> now) {
         var lost = now.isEmpty() && !hosts.isEmpty();
         hosts = lost ? hosts : now;
-        problem = lost ? unusable("it names no host") : null;
+        report(lost ? "it names no host" : null);
     }
 
-    private String unusable(@Nullable String why) {
-        return path + " cannot be used, and the list of machines stays as it was: " + why;
-    }
-
-    /** Returns why {@link #current} last returned an earlier list. */
-    public synchronized Optional<String> problem() {
-        return Optional.ofNullable(problem);
+    /** Logs a problem once when it begins, and once when it is over. */
+    private void report(@Nullable String why) {
+        if (Objects.equals(why, problem)) {
+            return;
+        }
+        problem = why;
+        if (why == null) {
+            LOG.info("The host file can be used again");
+        } else {
+            LOG.error(path + " cannot be used, and the list of machines stays as it was: " + why);
+        }
     }
 
     private static List<HostAddress> parse(byte[] bytes) throws IOException {

@@ -5,23 +5,18 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.Supplier;
-import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /** The machines of the host list. A connection stays open as long as its machine is in the list. */
 public final class RemoteFleet implements Supplier<List<Host>>, AutoCloseable {
-    private static final Logger LOG = Logger.getLogger(RemoteFleet.class);
-
     private final List<HostAddress> fixed;
     private final @Nullable HostFile file;
     private final Function<HostAddress, Connection> connections;
     private final BiFunction<String, Connection, Host> hosts;
     private Map<String, Machine> members = Map.of();
-    private Optional<String> problem = Optional.empty();
 
     /** A machine of the list. */
     private record Machine(HostAddress address, Connection connection, Host host) {}
@@ -71,17 +66,8 @@ public final class RemoteFleet implements Supplier<List<Host>>, AutoCloseable {
         var all = new ArrayList<>(fixed);
         if (file != null) {
             all.addAll(file.current());
-            logProblem(file.problem());
         }
         return all;
-    }
-
-    /** Logs a problem of the file once when it begins, and once when it is over. */
-    private void logProblem(Optional<String> now) {
-        if (!now.equals(problem)) {
-            now.ifPresentOrElse(LOG::error, () -> LOG.info("The host file can be used again"));
-            problem = now;
-        }
     }
 
     private Machine member(HostAddress address) {

@@ -3,6 +3,7 @@ package dev.genv.enforcer.remote;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.genv.enforcer.testsupport.LogRecords;
 import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -11,6 +12,7 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.time.Instant;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -19,8 +21,14 @@ class HostFileTest {
     @TempDir
     Path directory;
 
+    private final LogRecords log = LogRecords.of(HostFile.class.getName());
     private Path path;
     private Instant now;
+
+    @AfterEach
+    void releaseLog() {
+        log.close();
+    }
 
     @BeforeEach
     void writeHostFile() throws IOException {
@@ -57,13 +65,15 @@ class HostFileTest {
         Files.delete(path);
         Files.writeString(path, "gpu-2\n");
         assertThat(file.current()).hasToString("[gpu-2]");
-        assertThat(file.problem()).isEmpty();
+        assertThat(log.lines()).hasSize(5).last().isEqualTo("The host file can be used again");
     }
 
     private void assertUnusable(HostFile file, String why) {
         for (var i = 0; i < 2; i++) {
             assertThat(file.current()).hasToString("[gpu-1]");
-            assertThat(file.problem().orElseThrow())
+            assertThat(log.lines())
+                    .last()
+                    .asString()
                     .startsWith(path + " cannot be used, and the list of machines stays as it was: " + why);
         }
     }
@@ -75,11 +85,10 @@ class HostFileTest {
         assertThat(file.current()).hasToString("[gpu-1]");
         write("-", Duration.ZERO);
         assertThat(file.current()).hasToString("[gpu-1]");
-        assertThat(file.problem()).isEmpty();
 
         write("gpu-1\ngpu-23\n", Duration.ofSeconds(2));
         assertThat(file.current()).hasToString("[gpu-1, gpu-23]");
-        assertThat(file.problem()).isEmpty();
+        assertThat(log.lines()).isEmpty();
     }
 
     @Test
@@ -87,11 +96,9 @@ class HostFileTest {
         var file = file(path);
         write("-", Duration.ofSeconds(2));
         assertThat(file.current()).hasToString("[gpu-1]");
-        assertThat(file.problem()).isPresent();
-
         write("gpu-", Duration.ZERO);
         assertThat(file.current()).hasToString("[gpu-1]");
-        assertThat(file.problem()).as("of what was read last").isPresent();
+        assertThat(log.lines()).as("of what was read last").hasSize(1);
     }
 
     @Test
@@ -107,7 +114,7 @@ class HostFileTest {
         Files.writeString(path, "");
         var file = file(path);
         assertThat(file.current()).isEmpty();
-        assertThat(file.problem()).isEmpty();
+        assertThat(log.lines()).isEmpty();
 
         Files.writeString(path, "gpu-2\n");
         assertThat(file.current()).hasToString("[gpu-2]");
