@@ -34,13 +34,13 @@ public interface Connection extends AutoCloseable {
      * @param output its standard output so far, one char for each byte (ISO-8859-1), so that no byte is lost
      * @param errors the beginning of its standard error; untrusted, like the output
      * @param exitCode null if the command was aborted, or if a program answered and goes on running
-     * @param interruption why the command was aborted; null if it exited or answered
+     * @param interruption why the command was aborted, with the reason as a clause; null if it exited or answered
      */
-    public record CommandResult(
+    record CommandResult(
             String output,
             String errors,
             @Nullable Integer exitCode,
-            @Nullable Interruption interruption) {
+            @Nullable UnreachableException interruption) {
         /** After other interruptions the command may continue. */
         private static final Set<ProblemCode> ENDED = Set.of(ProblemCode.AGENT_KILLED, ProblemCode.NO_EXIT_CODE);
 
@@ -48,13 +48,6 @@ public interface Connection extends AutoCloseable {
         public boolean hasEnded() {
             return interruption == null || ENDED.contains(interruption.code());
         }
-
-        /**
-         * Why a command was aborted.
-         *
-         * @param detail the reason for an administrator, as a clause
-         */
-        public record Interruption(ProblemCode code, String detail) {}
     }
 
     /**
@@ -69,7 +62,7 @@ public interface Connection extends AutoCloseable {
      * @param timeout the time limit of the answer, the start included
      * @param maxOutput the number of bytes of output that are accepted; one more aborts the program
      */
-    public record ProgramRequest(
+    record ProgramRequest(
             String command,
             String program,
             String line,

@@ -3,7 +3,7 @@ package dev.genv.enforcer.enforcement.host;
 import dev.genv.enforcer.model.ProblemCode;
 
 /** A host gave no answer or no valid one: nothing is known of it in this cycle. */
-public final class UnreachableException extends Exception {
+public class UnreachableException extends Exception {
     private static final long serialVersionUID = 1L;
 
     private final ProblemCode code;

@@ -6,7 +6,6 @@ import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.remote.Connection.CommandResult;
-import dev.genv.enforcer.remote.Connection.CommandResult.Interruption;
 import dev.genv.enforcer.remote.Connection.ProgramRequest;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -31,7 +30,7 @@ final class RemoteProgram {
     private static final Duration TIME_TO_CLOSE = Duration.ofMillis(500);
     private static final int LONGEST_NAME = 20;
 
-    private final SshSession session;
+    private final Transport transport;
     private final ChannelExec channel;
     private final ProgramRequest first;
     private final Output output;
@@ -47,8 +46,8 @@ final class RemoteProgram {
      *
      * @param channel a channel that is not open yet
      */
-    RemoteProgram(SshSession session, ChannelExec channel, ProgramRequest first) {
-        this.session = session;
+    RemoteProgram(Transport transport, ChannelExec channel, ProgramRequest first) {
+        this.transport = transport;
         this.channel = channel;
         this.first = first;
         // If the whole connection ends, the channel is no longer connected.
@@ -62,7 +61,7 @@ final class RemoteProgram {
 
     /** Whether the program runs, as far as is known, and is the one for a request. */
     boolean canAnswer(ProgramRequest request) {
-        return !finished && input != null && session.isUp() && request.hasProgramOf(first);
+        return !finished && input != null && transport.isUp() && request.hasProgramOf(first);
     }
 
     /**
@@ -73,7 +72,7 @@ final class RemoteProgram {
     CommandResult request(ProgramRequest request) throws UnreachableException, InterruptedException {
         clearOutput();
         // Output and errors; what a channel before this one sent may still be in flight.
-        session.transport().expect(2L * request.maxOutput() + MAX_IN_FLIGHT);
+        transport.expect(2L * request.maxOutput() + MAX_IN_FLIGHT);
         Thread.ofVirtual().name("ssh").start(() -> send(request));
         var answerStart = request.mark() + "{";
         var inTime = await(request.timeout(), answerStart);
@@ -86,7 +85,7 @@ final class RemoteProgram {
             return end(inTime, request.timeout());
         }
         clearOutput();
-        session.transport().expect(0);
+        transport.expect(0);
         return new CommandResult(answer, "", null, null);
     }
 
@@ -138,7 +137,7 @@ final class RemoteProgram {
                 return false;
             }
             // JSch does not report a connection that is lost while the channel is being opened.
-            if (!session.isUp()) {
+            if (!transport.isUp()) {
                 return true;
             }
             wait(Math.min(POLL_INTERVAL_MILLIS, deadline.millis()));
@@ -178,28 +177,28 @@ final class RemoteProgram {
     }
 
     private CommandResult aborted(ProblemCode code, String detail) {
-        return result(null, new Interruption(code, detail));
+        return result(null, new UnreachableException(code, detail));
     }
 
-    private synchronized CommandResult result(@Nullable Integer exitCode, @Nullable Interruption interruption) {
+    private synchronized CommandResult result(@Nullable Integer exitCode, @Nullable UnreachableException interruption) {
         return new CommandResult(output.text.toString(), errors.text.toString(), exitCode, interruption);
     }
 
     /** JSch closes the channels before it marks the connection as lost. */
     private boolean isLost() throws InterruptedException {
-        for (var polls = 0; polls < 20 && session.isUp(); polls++) {
+        for (var polls = 0; polls < 20 && transport.isUp(); polls++) {
             Thread.sleep(5);
         }
-        return !session.isUp();
+        return !transport.isUp();
     }
 
     /** Closes the channel, or the whole session if the host does not answer. */
     void close() throws InterruptedException {
-        session.transport().expect(MAX_IN_FLIGHT);
+        transport.expect(MAX_IN_FLIGHT);
         try {
-            Deadline.in(TIME_TO_CLOSE).call(Executors.callable(channel::disconnect, true), session::close);
+            Deadline.in(TIME_TO_CLOSE).call(Executors.callable(channel::disconnect, true), transport::close);
         } catch (TimeoutException | ExecutionException _) {
-            session.close();
+            transport.close();
         }
     }
 
@@ -235,7 +234,7 @@ final class RemoteProgram {
                 text.append(new String(source, offset, some, StandardCharsets.ISO_8859_1));
                 if (received > first.maxOutput()) {
                     isTooLong = true;
-                    session.close();
+                    transport.close();
                     finish();
                 }
                 RemoteProgram.this.notifyAll();

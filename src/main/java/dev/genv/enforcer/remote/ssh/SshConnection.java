@@ -3,9 +3,6 @@ package dev.genv.enforcer.remote.ssh;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.Connection;
-import dev.genv.enforcer.remote.Connection.CommandResult;
-import dev.genv.enforcer.remote.Connection.CommandResult.Interruption;
-import dev.genv.enforcer.remote.Connection.ProgramRequest;
 import java.time.Duration;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
@@ -14,48 +11,54 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The persistent connection to a machine. It is opened for the first command, reused for the next ones, and reopened after a
- * loss. After failed connects and hanging commands, the machine is not contacted for a while.
+ * The persistent connection to a machine, and the program that runs over it. It is opened for the first request, reused for the next
+ * ones, and reopened after a loss. After failed connects and hanging requests, the machine is not contacted for a while.
  */
 final class SshConnection implements Connection {
-    private final SessionFactory sessionFactory;
+    private final Login login;
     private final BackOff backOff;
     private final Duration timeout;
     private final ReentrantLock lock = new ReentrantLock();
-    private volatile @Nullable SshSession session;
+    private volatile @Nullable Transport transport;
     private volatile boolean closed;
+    private @Nullable RemoteProgram program;
 
     /**
-     * Creates a connection; it is opened for the first command.
+     * Creates a connection; it is opened for the first request.
      *
-     * @param timeout the time limit of everything before a command: waiting for a permit, connecting, login
+     * @param timeout the time limit of everything before a request: waiting for a permit, connecting, login
      */
-    SshConnection(SessionFactory sessionFactory, BackOff backOff, Duration timeout) {
-        this.sessionFactory = sessionFactory;
+    SshConnection(Login login, BackOff backOff, Duration timeout) {
+        this.login = login;
         this.backOff = backOff;
         this.timeout = timeout;
     }
 
-    /** Logs in to the machine. */
-    interface SessionFactory {
+    /** Connects to the machine and logs in. */
+    interface Login {
         /**
-         * Opens a session.
+         * Opens a transport.
          *
          * @param begin the deadline for the start of the attempt
          * @throws TimeoutException if other attempts held all permits until then
          */
-        SshSession connect(Deadline begin) throws UnreachableException, TimeoutException, InterruptedException;
+        Transport connect(Deadline begin) throws UnreachableException, TimeoutException, InterruptedException;
     }
 
     @Override
     public void stop() throws InterruptedException {
         lock.lockInterruptibly();
         try {
-            if (session != null) {
-                session.stop();
-            }
+            stopProgram();
         } finally {
             lock.unlock();
+        }
+    }
+
+    private void stopProgram() throws InterruptedException {
+        if (program != null) {
+            program.close();
+            program = null;
         }
     }
 
@@ -67,30 +70,30 @@ final class SshConnection implements Connection {
                 throw new UnreachableException(ProblemCode.CONNECTION_LOST, "the service closed the connection");
             }
             backOff.check();
-            var result = answer(request, Deadline.in(timeout));
-            recordOutcome(result.interruption());
+            var result = requestOnce(request, Deadline.in(timeout));
+            backOff.record(result.interruption());
             return result;
         } finally {
             lock.unlock();
         }
     }
 
-    private CommandResult answer(ProgramRequest request, Deadline deadline)
+    private CommandResult requestOnce(ProgramRequest request, Deadline deadline)
             throws UnreachableException, InterruptedException {
-        var kept = session;
-        if (kept != null && kept.transport().isExceeded()) {
-            session = null;
+        var kept = transport;
+        if (kept != null && kept.isExceeded()) {
+            transport = null;
             throw failed(new UnreachableException(
                     ProblemCode.SSH_FAILED, "the host sent too much data that the service did not request"));
         }
         if (kept != null && kept.isUp()) {
             try {
-                return kept.request(request);
+                return request(kept, request);
             } catch (UnreachableException e) {
                 if (e.code() == ProblemCode.TIMEOUT) {
                     throw failed(e);
                 }
-                // For example, the server was restarted. The command has not reached the host, so it can be sent again.
+                // For example, the server was restarted. The request has not reached the host, so it can be sent again.
             }
         }
         var made = connect(deadline);
@@ -100,20 +103,21 @@ final class SshConnection implements Connection {
                     "the connection was ready too late for this command; the next command uses it");
         }
         try {
-            return made.request(request);
+            return request(made, request);
         } catch (UnreachableException e) {
             throw failed(e);
         }
     }
 
-    private SshSession connect(Deadline deadline) throws UnreachableException, InterruptedException {
-        var former = session;
+    private Transport connect(Deadline deadline) throws UnreachableException, InterruptedException {
+        var former = transport;
         if (former != null) {
             former.close(); // its jump connections may still be open
         }
+        program = null;
         try {
-            var made = sessionFactory.connect(deadline);
-            session = made;
+            var made = login.connect(deadline);
+            transport = made;
             if (closed) {
                 made.close();
             }
@@ -131,22 +135,51 @@ final class SshConnection implements Connection {
         return failure;
     }
 
-    private void recordOutcome(@Nullable Interruption broken) {
-        if (broken == null) {
-            backOff.reset();
-            return;
+    /**
+     * Sends a request to a program, which is started if it does not run. Afterwards the transport is closed if the program may
+     * continue without having answered, or the connection may be lost without notice.
+     *
+     * @throws UnreachableException if the request can be sent over another transport, because this one is unusable
+     */
+    private CommandResult request(Transport with, ProgramRequest request)
+            throws UnreachableException, InterruptedException {
+        CommandResult result = null;
+        try {
+            result = answer(with, request);
+            return result;
+        } finally {
+            if (result == null || !result.hasEnded()) {
+                with.close();
+            }
         }
-        var failure = new UnreachableException(broken.code(), broken.detail());
-        switch (broken.code()) {
-            case TIMEOUT, ANSWER_TOO_LONG -> backOff.failed(failure);
-            default -> backOff.interrupted(failure);
+    }
+
+    private CommandResult answer(Transport with, ProgramRequest request)
+            throws UnreachableException, InterruptedException {
+        if (program != null && program.canAnswer(request)) {
+            var result = program.request(request);
+            if (result.output().contains(request.mark())) {
+                return result;
+            }
+            // It may have been lost long before a request shows it, for example if the machine was switched off.
+            var interruption = result.interruption();
+            if (request.isRepeatable() && interruption != null && interruption.code() == ProblemCode.CONNECTION_LOST) {
+                throw interruption;
+            }
+            if (!result.hasEnded()) {
+                return result;
+            }
+            // The program certainly ended before it received the request, so that another one can receive it.
         }
+        stopProgram();
+        program = new RemoteProgram(with, with.channel(), request);
+        return program.request(request);
     }
 
     @Override
     public void close() {
         closed = true;
-        var kept = session;
+        var kept = transport;
         if (kept != null) {
             kept.close();
         }
@@ -193,19 +226,23 @@ final class SshConnection implements Connection {
             last = why;
         }
 
-        /** Records a failure that may happen once: only the second one in a row counts. */
-        void interrupted(UnreachableException why) {
+        /** Records a success, or why a request was aborted. What may happen once counts only if it happens twice in a row. */
+        void record(@Nullable UnreachableException interruption) {
+            if (interruption == null) {
+                failures = 0;
+                interrupted = false;
+                last = null;
+                return;
+            }
+            var code = interruption.code();
+            if (code == ProblemCode.TIMEOUT || code == ProblemCode.ANSWER_TOO_LONG) {
+                failed(interruption);
+                return;
+            }
             if (interrupted) {
-                failed(why);
+                failed(interruption);
             }
             interrupted = true;
-        }
-
-        /** Records a success. */
-        void reset() {
-            failures = 0;
-            interrupted = false;
-            last = null;
         }
     }
 }

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.remote.ssh.SshConnector.ConnectPermits;
+import dev.genv.enforcer.remote.ssh.SshAccess.ConnectPermits;
 import java.time.Duration;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeoutException;

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.remote.ssh;
 
-import static dev.genv.enforcer.remote.ssh.TestFleet.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.ProblemCode;
@@ -28,7 +27,7 @@ class HostKeysTest extends ServerTest {
 
     @BeforeEach
     void prepare() throws IOException {
-        otherKey = fleet.server("127.0.0.3").hostKey();
+        otherKey = server("127.0.0.3").hostKey();
     }
 
     @Test
@@ -91,12 +90,12 @@ class HostKeysTest extends ServerTest {
 
     @Test
     void refusesKeyThatAnotherFileRevokes() throws Exception {
-        var revoking = fleet.writeFile("revoked", "@revoked * " + server.hostKey() + "\n");
+        var revoking = writeFile("revoked", "@revoked * " + server.hostKey() + "\n");
         var config = "IdentityFile %s\nHost 127.0.0.2\nUserKnownHostsFile %s %s"
-                .formatted(fleet.key.file(), directory.resolve("known_hosts"), revoking);
+                .formatted(key.file(), directory.resolve("known_hosts"), revoking);
 
         assertRefused(
-                        fleet.connect(fleet.accessWithConfig(config, "root", server.knownHostsLine()), server.target()),
+                        connect(accessWithConfig(config, "root", server.knownHostsLine()), server.target()),
                         ProblemCode.HOST_KEY_CHANGED)
                 .matches("its key \\(ecdsa-sha2-nistp256 SHA256:\\S+\\) is revoked in \\S+/known_hosts \\S+/revoked");
         assertThat(server.commands()).isZero();
@@ -107,8 +106,8 @@ class HostKeysTest extends ServerTest {
         var connection = connectionWithKnownHosts("");
         assertRefused(connection, ProblemCode.HOST_KEY_UNKNOWN);
 
-        fleet.writeKnownHosts(server.knownHostsLine());
-        fleet.advanceTime(Duration.ofSeconds(1));
+        writeKnownHosts(server.knownHostsLine());
+        advanceTime(Duration.ofSeconds(1));
 
         assertReached(connection);
     }
@@ -118,10 +117,7 @@ class HostKeysTest extends ServerTest {
         var connection = connectionWithKnownHosts(server.knownHostsLine());
         assertReached(connection);
 
-        Files.move(
-                fleet.writeFile("other", otherKey),
-                directory.resolve("known_hosts"),
-                StandardCopyOption.REPLACE_EXISTING);
+        Files.move(writeFile("other", otherKey), directory.resolve("known_hosts"), StandardCopyOption.REPLACE_EXISTING);
         assertReached(connection);
         server.cutConnections();
 
@@ -134,12 +130,12 @@ class HostKeysTest extends ServerTest {
         Files.delete(directory.resolve("known_hosts"));
         assertRefused(connection, ProblemCode.HOST_KEY_UNKNOWN);
 
-        fleet.advanceTime(Duration.ofMinutes(1));
-        fleet.writeKnownHosts(server.keyName() + " ecdsa-sha2-nistp256 %%%\n");
+        advanceTime(Duration.ofMinutes(1));
+        writeKnownHosts(server.keyName() + " ecdsa-sha2-nistp256 %%%\n");
         assertRefused(connection, ProblemCode.HOST_KEY_UNKNOWN).contains("known_hosts is not a valid known_hosts file");
 
-        fleet.advanceTime(Duration.ofMinutes(1));
-        fleet.writeKnownHosts(server.knownHostsLine());
+        advanceTime(Duration.ofMinutes(1));
+        writeKnownHosts(server.knownHostsLine());
         assertReached(connection);
     }
 
@@ -152,12 +148,12 @@ class HostKeysTest extends ServerTest {
         server.start();
 
         assertRefused(connection, ProblemCode.HOST_KEY_CHANGED);
-        fleet.advanceTime(Duration.ofMinutes(1));
+        advanceTime(Duration.ofMinutes(1));
         assertRefused(connection, ProblemCode.HOST_KEY_CHANGED).doesNotContain("next try");
     }
 
     private Connection connectionWithKnownHosts(String known) throws IOException {
-        return fleet.connect(fleet.access(known), server.target());
+        return connect(access(known), server.target());
     }
 
     private static String hashed(String name) throws Exception {

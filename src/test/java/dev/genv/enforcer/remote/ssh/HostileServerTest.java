@@ -1,6 +1,5 @@
 package dev.genv.enforcer.remote.ssh;
 
-import static dev.genv.enforcer.remote.ssh.TestFleet.assertRefused;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -9,6 +8,7 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.ssh.SshAccess.SshSettings;
+import dev.genv.enforcer.remote.ssh.Transport.Lookups.Names;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
@@ -17,7 +17,6 @@ import java.net.Socket;
 import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
@@ -25,37 +24,29 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** A server must not block the service, whatever it sends: each of these tests would hang. */
-@Timeout(600)
-class HostileServerTest {
+class HostileServerTest extends ServerTest {
     private static final Duration TIMEOUT = Duration.ofMillis(700);
 
-    @TempDir
-    Path directory;
-
-    private TestFleet fleet;
-    private ServerSocket server;
+    private ServerSocket hostile;
 
     interface ServerBehavior {
         void handle(Socket client) throws Exception;
     }
 
     @BeforeEach
-    void start() throws IOException {
-        fleet = new TestFleet(directory);
-        server = new ServerSocket(0, 50, InetAddress.ofLiteral("127.0.0.5"));
+    void listen() throws IOException {
+        hostile = new ServerSocket(0, 50, InetAddress.ofLiteral("127.0.0.5"));
+        Files.delete(directory.resolve("known_hosts"));
     }
 
     @AfterEach
     void close() throws Exception {
-        server.close();
-        fleet.close();
+        hostile.close();
     }
 
     @Test
@@ -66,20 +57,18 @@ class HostileServerTest {
                 },
                 HANG);
 
-        assertRefused(fleet.connect(access, "gpu-1"), ProblemCode.DNS_FAILED)
-                .isEqualTo("there is no address for gpu-1");
+        assertRefused(connect(access, "gpu-1"), ProblemCode.DNS_FAILED).isEqualTo("there is no address for gpu-1");
     }
 
     @Test
     void triesEveryAddressOfAName() throws Exception {
-        var sshd = fleet.server("127.0.0.2");
-        DirectSockets.Names names =
-                _ -> new InetAddress[] {InetAddress.ofLiteral("127.0.0.250"), InetAddress.ofLiteral("127.0.0.2")};
-        fleet.writeKnownHosts("[gpu-1]:%d %s\n".formatted(sshd.port(), sshd.hostKey()));
+        var sshd = server("127.0.0.2");
+        Names names = _ -> new InetAddress[] {InetAddress.ofLiteral("127.0.0.250"), InetAddress.ofLiteral("127.0.0.2")};
+        writeKnownHosts("[gpu-1]:%d %s\n".formatted(sshd.port(), sshd.hostKey()));
 
-        var connection = fleet.connect(access(names, HANG), "gpu-1:" + sshd.port());
+        var connection = connect(access(names, HANG), "gpu-1:" + sshd.port());
 
-        assertThat(connection.request(TestFleet.request("true")).exitCode()).isZero();
+        assertThat(connection.request(request("true")).exitCode()).isZero();
     }
 
     static Stream<Arguments> servers() {
@@ -124,9 +113,8 @@ class HostileServerTest {
     void reportsWhatTheServerDoesAndKeepsNoneOfItsData(
             ProblemCode code, String text, Duration timeout, ServerBehavior behavior) throws Exception {
         serve(behavior);
-        var connection =
-                fleet.connect(access(InetAddress::getAllByName, timeout), "127.0.0.5:" + server.getLocalPort());
-        assertThatThrownBy(() -> connection.request(TestFleet.request("true")))
+        var connection = connect(access(InetAddress::getAllByName, timeout), "127.0.0.5:" + hostile.getLocalPort());
+        assertThatThrownBy(() -> connection.request(request("true")))
                 .hasNoCause()
                 .hasMessageContaining(text)
                 .isInstanceOfSatisfying(
@@ -142,9 +130,9 @@ class HostileServerTest {
             client.getInputStream().readAllBytes();
             hungUp.countDown();
         });
-        fleet.writeKnownHosts("");
-        var connection = fleet.connect(fleet.access(Duration.ofMinutes(10)), "127.0.0.5:" + server.getLocalPort());
-        var task = new FutureTask<>(() -> connection.request(TestFleet.request("true")));
+        writeKnownHosts("");
+        var connection = connect(access(Duration.ofMinutes(10)), "127.0.0.5:" + hostile.getLocalPort());
+        var task = new FutureTask<>(() -> connection.request(request("true")));
         var thread = Thread.ofPlatform().start(task);
         begun.await();
 
@@ -155,18 +143,17 @@ class HostileServerTest {
         assertThat(task.exceptionNow()).isInstanceOf(InterruptedException.class);
     }
 
-    private SshAccess access(DirectSockets.Names names, Duration timeout) throws IOException {
+    private SshAccess access(Names names, Duration timeout) throws IOException {
         if (!Files.exists(directory.resolve("known_hosts"))) {
-            fleet.writeKnownHosts("");
+            writeKnownHosts("");
         }
-        return fleet.access(
-                new SshSettings("root", fleet.key.file(), null, null, directory.resolve("known_hosts"), timeout),
-                names);
+        return access(
+                new SshSettings("root", key.file(), null, null, directory.resolve("known_hosts"), timeout), names);
     }
 
     private void serve(ServerBehavior talk) {
         Thread.startVirtualThread(() -> {
-            try (var client = server.accept()) {
+            try (var client = hostile.accept()) {
                 talk.handle(client);
             } catch (Exception _) {
                 // the client closed the connection, or the test is over

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.remote.ssh;
 
-import static dev.genv.enforcer.remote.ssh.TestFleet.assertRefused;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -22,17 +21,17 @@ class LoginTest extends ServerTest {
 
     @BeforeEach
     void prepare() throws IOException {
-        knownHosts = fleet.writeKnownHosts(server.knownHostsLine());
+        knownHosts = writeKnownHosts(server.knownHostsLine());
     }
 
     @Test
     void reportsRefusedKeyAndItsUser() throws Exception {
         server.refuseKeys(true);
-        var connection = fleet.connect(fleet.access(server.knownHostsLine()), server.target());
+        var connection = connect(access(server.knownHostsLine()), server.target());
         assertRefused(connection, ProblemCode.AUTHENTICATION_FAILED).isEqualTo("it refuses the key of root");
 
         server.refuseKeys(false);
-        fleet.advanceTime(Duration.ofSeconds(1));
+        advanceTime(Duration.ofSeconds(1));
         assertReached(connection);
     }
 
@@ -40,11 +39,11 @@ class LoginTest extends ServerTest {
     void decryptsKeyWithItsPassphrase() throws Exception {
         var key = ClientKey.create(directory, "encrypted", "open sesame ");
         try (var its = new FakeSshd("127.0.0.2", key.publicKey()).addProgram("true", (_, _, _) -> 0)) {
-            fleet.writeKnownHosts(its.knownHostsLine());
-            var phrase = fleet.writeFile("phrase", "open sesame \n");
-            var access = fleet.access(new SshSettings("root", key.file(), phrase, null, knownHosts, TIMEOUT));
+            writeKnownHosts(its.knownHostsLine());
+            var phrase = writeFile("phrase", "open sesame \n");
+            var access = access(new SshSettings("root", key.file(), phrase, null, knownHosts, TIMEOUT));
 
-            assertReached(fleet.connect(access, its.target()));
+            assertReached(connect(access, its.target()));
         }
     }
 
@@ -52,37 +51,37 @@ class LoginTest extends ServerTest {
     void startFailsWhenAFileCannotBeUsed() throws Exception {
         var key = ClientKey.create(directory, "encrypted", "open sesame").file();
         assertStartFails(key, null, "encrypted is encrypted, and no passphrase file");
-        assertStartFails(key, fleet.writeFile("phrase", "open barley\n"), "Incorrect passphrase");
-        assertStartFails(fleet.writeFile("garbage", "garbage"), null, "garbage cannot be used as a private key");
+        assertStartFails(key, writeFile("phrase", "open barley\n"), "Incorrect passphrase");
+        assertStartFails(writeFile("garbage", "garbage"), null, "garbage cannot be used as a private key");
         assertStartFails(directory.resolve("nowhere"), null, "nowhere: there is no such file");
         knownHosts = directory.resolve("nobody");
-        assertStartFails(fleet.key.file(), null, "nobody cannot be read");
+        assertStartFails(this.key.file(), null, "nobody cannot be read");
     }
 
     private void assertStartFails(Path identity, @Nullable Path passphrase, String why) {
         var settings = new SshSettings("root", identity, passphrase, null, knownHosts, TIMEOUT);
-        assertThatThrownBy(() -> fleet.access(settings))
+        assertThatThrownBy(() -> access(settings))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining(why);
     }
 
     @Test
     void loginFailsWithoutAKey() throws Exception {
-        var access = fleet.access(new SshSettings("root", null, null, null, knownHosts, TIMEOUT));
+        var access = access(new SshSettings("root", null, null, null, knownHosts, TIMEOUT));
 
-        assertRefused(fleet.connect(access, server.target()), ProblemCode.AUTHENTICATION_FAILED)
+        assertRefused(connect(access, server.target()), ProblemCode.AUTHENTICATION_FAILED)
                 .contains("there is no private key to log in with");
     }
 
     @Test
     void replacedKeyIsUsedAtTheNextLogin() throws Exception {
         var wrong = ClientKey.create(directory, "wrong", null);
-        var access = fleet.access(new SshSettings("root", wrong.file(), null, null, knownHosts, TIMEOUT));
-        var connection = fleet.connect(access, server.target());
+        var access = access(new SshSettings("root", wrong.file(), null, null, knownHosts, TIMEOUT));
+        var connection = connect(access, server.target());
         assertRefused(connection, ProblemCode.AUTHENTICATION_FAILED);
 
-        Files.write(wrong.file(), Files.readAllBytes(fleet.key.file()));
-        fleet.advanceTime(Duration.ofSeconds(1));
+        Files.write(wrong.file(), Files.readAllBytes(key.file()));
+        advanceTime(Duration.ofSeconds(1));
 
         assertReached(connection);
     }

@@ -58,7 +58,7 @@ class ManyHostsTest {
     private volatile Set<String> hanging = Set.of();
 
     ManyHostsTest(@TempDir Path folder) throws IOException {
-        var key = ClientKey.create(folder);
+        var key = ServerTest.ClientKey.create(folder, "id", null);
         var settings = new SshSettings(
                 null, key.file(), null, null, machines.knownHosts(folder.resolve("known_hosts")), LONG_TIMEOUT);
         var access = new SshAccess(settings, InetAddress::getAllByName, nanos::get, () -> 0);
@@ -146,10 +146,9 @@ class ManyHostsTest {
     private record EchoHost(String name, Connection connection, Supplier<Duration> timeout) implements Host {
         @Override
         public Snapshot observe(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
-            var answer = connection.request(TestFleet.request("echo", name, timeout.get(), 1 << 10));
+            var answer = connection.request(ServerTest.request("echo", name, timeout.get(), 1 << 10));
             if (answer.interruption() != null) {
-                throw new UnreachableException(
-                        answer.interruption().code(), answer.interruption().detail());
+                throw answer.interruption();
             }
             if (!answer.output().endsWith(" " + name)) {
                 throw new UnreachableException(ProblemCode.ANSWER_UNREADABLE, answer.output());

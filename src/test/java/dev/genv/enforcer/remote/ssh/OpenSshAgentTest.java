@@ -10,7 +10,6 @@ import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.host.ObservationRequest;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.Connection;
-import dev.genv.enforcer.remote.Connection.CommandResult;
 import dev.genv.enforcer.remote.agent.AgentMachine;
 import dev.genv.enforcer.remote.agent.AgentMachine.AgentConfig;
 import dev.genv.enforcer.remote.ssh.SshAccess.SshSettings;
@@ -26,21 +25,13 @@ import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** The agent on a real OpenSSH server with a real sudo: one for all observations, and what becomes of it. */
-@Timeout(600)
-class OpenSshAgentTest {
+class OpenSshAgentTest extends ServerTest {
     private static final ObservationRequest NOTHING = new ObservationRequest(Set.of(), Set.of());
-
-    @TempDir
-    Path directory;
 
     private RealHosts hosts;
     private RealSshd host;
-    private TestFleet fleet;
-    private Connection connection;
     private Machine machine;
 
     @BeforeEach
@@ -50,14 +41,13 @@ class OpenSshAgentTest {
         host.sudoers(RealSshd.ADMIN + " ALL=(root) NOPASSWD: /usr/bin/python3");
         host.gpus().gpus(1);
         host.state().device(0).write();
-        fleet = new TestFleet(directory);
         connection = connect();
         machine = machine(connection, HANG);
     }
 
     private Connection connect() {
         var settings = new SshSettings(RealSshd.ADMIN, hosts.identity(), null, null, hosts.knownHosts(), HANG);
-        return fleet.connect(fleet.access(settings), host.target());
+        return connect(access(settings), host.target());
     }
 
     private static Machine machine(Connection connection, Duration timeout) {
@@ -68,9 +58,6 @@ class OpenSshAgentTest {
 
     @AfterEach
     void close() throws Exception {
-        if (fleet != null) {
-            fleet.close();
-        }
         if (hosts != null) {
             hosts.close();
         }
@@ -129,7 +116,7 @@ class OpenSshAgentTest {
                                                     ? Set.of(ProblemCode.CONNECTION_LOST)
                                                     : Set.of(ProblemCode.AGENT_KILLED, ProblemCode.AGENT_FAILED)));
             host.gpus().noFault();
-            fleet.advanceTime(Duration.ofMinutes(1));
+            advanceTime(Duration.ofMinutes(1));
             machine.observe(NOTHING);
         }
     }
@@ -153,7 +140,7 @@ class OpenSshAgentTest {
     }
 
     private boolean isObserved(Machine impatient) throws InterruptedException {
-        fleet.advanceTime(Duration.ofMinutes(1));
+        advanceTime(Duration.ofMinutes(1));
         try {
             impatient.observe(NOTHING);
             return true;
@@ -200,11 +187,12 @@ class OpenSshAgentTest {
 
     @Test
     void reportsKilledCommandAndItsSignal() throws Exception {
-        var answer = connection.request(TestFleet.request("kill -KILL $$"));
+        var answer = connection.request(request("kill -KILL $$"));
 
         assertThat(answer.exitCode()).isNull();
         assertThat(answer.interruption())
-                .isEqualTo(
-                        new CommandResult.Interruption(ProblemCode.AGENT_KILLED, "it was terminated by signal KILL"));
+                .hasMessage("it was terminated by signal KILL")
+                .extracting(UnreachableException::code)
+                .isEqualTo(ProblemCode.AGENT_KILLED);
     }
 }

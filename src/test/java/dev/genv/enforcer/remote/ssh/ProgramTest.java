@@ -1,6 +1,6 @@
 package dev.genv.enforcer.remote.ssh;
 
-import static dev.genv.enforcer.remote.ssh.TestFleet.assertRefused;
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -18,12 +18,10 @@ import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A program that answers one request after the other, and what it may do instead. */
-@Timeout(600)
 class ProgramTest extends ServerTest {
     static final String TEXT = "the program\n";
 
@@ -57,7 +55,7 @@ class ProgramTest extends ServerTest {
     }
 
     void assertAnswered(String number) throws Exception {
-        assertAnswered(request(number), number);
+        assertAnswered(numbered(number), number);
     }
 
     void assertAnswered(ProgramRequest request, String number) throws Exception {
@@ -65,22 +63,16 @@ class ProgramTest extends ServerTest {
                 .isEqualTo(new CommandResult("@%1$s received\n@%1$s {%1$s}\n".formatted(number), "", null, null));
     }
 
-    static void assertInterrupted(CommandResult answer, ProblemCode code) {
-        assertThat(answer.interruption()).isNotNull();
-        assertThat(answer.interruption().code()).as(answer.toString()).isEqualTo(code);
-    }
-
     private static ProgramRequest repeatable(String number) {
         return request("p", number, true);
     }
 
-    private static ProgramRequest request(String number) {
+    private static ProgramRequest numbered(String number) {
         return request("p", number, false);
     }
 
     private static ProgramRequest request(String program, String number, boolean isRepeatable) {
-        return new ProgramRequest(
-                program, TEXT, number + "\n", "@" + number + " ", isRepeatable, TestFleet.LONG_TIMEOUT, 8 << 20);
+        return new ProgramRequest(program, TEXT, number + "\n", "@" + number + " ", isRepeatable, HANG, 8 << 20);
     }
 
     static boolean print(OutputStream out, String text) throws IOException {
@@ -110,7 +102,7 @@ class ProgramTest extends ServerTest {
     void outputBeforeTheAnswerIsKept() throws Exception {
         assertAnswered("1");
         behavior = (_, out) -> print(out, "Welcome @1 {1}\n@ {\n@2 begun 7\n");
-        assertThat(connection.request(request("2")).output())
+        assertThat(connection.request(numbered("2")).output())
                 .isEqualTo("Welcome @1 {1}\n@ {\n@2 begun 7\n@2 received\n@2 {2}\n");
         assertThat(server.commands()).isEqualTo(1);
     }
@@ -119,7 +111,7 @@ class ProgramTest extends ServerTest {
     void onlyTheFirstAnswerCounts() throws Exception {
         behavior = (line, out) -> print(out, "@%1$s {first}\n@%1$s {second}\n".formatted(line));
         for (var number : List.of("1", "2", "3")) {
-            var output = connection.request(request(number)).output();
+            var output = connection.request(numbered(number)).output();
             assertThat(output).endsWith("@%s {first}\n".formatted(number));
         }
         assertThat(server.commands()).isEqualTo(1);
@@ -144,7 +136,7 @@ class ProgramTest extends ServerTest {
         connection.stop();
         assertThat(connection.request(other).output()).endsWith("@2 {2}\n");
         assertThat(server.commands()).isEqualTo(3);
-        assertThat(connection.request(TestFleet.request("true")).exitCode()).isZero();
+        assertThat(connection.request(request("true")).exitCode()).isZero();
         assertThat(server.connections()).isEqualTo(1);
     }
 
@@ -169,9 +161,9 @@ class ProgramTest extends ServerTest {
     void startsAProgramOnceAgainThatEndsWithoutReceivingTheRequest() throws Exception {
         assertAnswered("1");
         behavior = (_, _) -> false;
-        assertThat(connection.request(request("2"))).isEqualTo(new CommandResult("", "", 3, null));
+        assertThat(connection.request(numbered("2"))).isEqualTo(new CommandResult("", "", 3, null));
         assertThat(server.commands()).isEqualTo(2);
-        assertThat(connection.request(request("3")).exitCode()).isEqualTo(3);
+        assertThat(connection.request(numbered("3")).exitCode()).isEqualTo(3);
         assertThat(server.commands())
                 .as("the first request of a program is not repeated")
                 .isEqualTo(3);
@@ -185,7 +177,7 @@ class ProgramTest extends ServerTest {
             print(out, "@" + line + " received\n");
             return false;
         };
-        assertThat(connection.request(request("2"))).isEqualTo(new CommandResult("@2 received\n", "", 3, null));
+        assertThat(connection.request(numbered("2"))).isEqualTo(new CommandResult("@2 received\n", "", 3, null));
         assertThat(received).containsExactly("1", "2");
         behavior = (_, _) -> true;
         assertAnswered("3");
@@ -200,7 +192,7 @@ class ProgramTest extends ServerTest {
             Thread.sleep(Duration.ofMinutes(10));
             return false;
         };
-        assertInterrupted(connection.request(request("2")), ProblemCode.CONNECTION_LOST);
+        assertInterrupted(connection.request(numbered("2")), ProblemCode.CONNECTION_LOST);
         behavior = (_, _) -> true;
         assertAnswered("3");
         assertThat(received).containsExactly("1", "2", "3");
@@ -217,7 +209,7 @@ class ProgramTest extends ServerTest {
         assertThat(received)
                 .as("the first request of a program is not repeated")
                 .containsExactly("3");
-        fleet.advanceTime(Duration.ofMinutes(1));
+        advanceTime(Duration.ofMinutes(1));
         behavior = (_, _) -> true;
         assertAnswered("4");
         behavior = (_, _) -> {
@@ -237,15 +229,14 @@ class ProgramTest extends ServerTest {
             print(errors, "complained");
             return 3;
         });
-        assertThat(connection.request(TestFleet.request("p")))
-                .isEqualTo(new CommandResult("said", "complained", 3, null));
+        assertThat(connection.request(request("p"))).isEqualTo(new CommandResult("said", "complained", 3, null));
     }
 
     @Test
     void abortsProgramThatDoesNotReadItsInput() throws Exception {
         server.addProgram("hang", ServerTest::hang);
-        var answer = fleet.runUntilAborted(
-                connection, timeout -> TestFleet.request("hang", "x".repeat(8 << 20), timeout, 100), _ -> true);
+        var answer =
+                runUntilAborted(connection, timeout -> request("hang", "x".repeat(8 << 20), timeout, 100), _ -> true);
         assertInterrupted(answer, ProblemCode.TIMEOUT);
         assertMachineStillAnswers();
     }
@@ -258,9 +249,9 @@ class ProgramTest extends ServerTest {
                 Thread.sleep(50);
             }
         });
-        var answer = fleet.runUntilAborted(
+        var answer = runUntilAborted(
                 connection,
-                timeout -> TestFleet.request("p", timeout),
+                timeout -> request("p", timeout),
                 each -> each.output().length() > 1);
         assertInterrupted(answer, ProblemCode.TIMEOUT);
         assertThat(answer.output()).matches("d{2,}");
@@ -276,14 +267,14 @@ class ProgramTest extends ServerTest {
     @ValueSource(booleans = {false, true})
     void abortsProgramWithEndlessOutputOrErrors(boolean onErrors) throws Exception {
         server.addProgram("p", (_, out, errors) -> flood(onErrors ? errors : out));
-        var answer = connection.request(TestFleet.request("p", "", TestFleet.LONG_TIMEOUT, 100_000));
+        var answer = connection.request(request("p", "", HANG, 100_000));
         assertInterrupted(answer, ProblemCode.ANSWER_TOO_LONG);
         assertThat(answer.output() + answer.errors()).isEqualTo("y".repeat(onErrors ? 4096 : 100_000));
         assertMachineStillAnswers();
     }
 
     private void assertMachineStillAnswers() throws Exception {
-        fleet.advanceTime(Duration.ofMinutes(1));
+        advanceTime(Duration.ofMinutes(1));
         assertReached(connection);
     }
 

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.remote.ssh;
 
-import static dev.genv.enforcer.remote.ssh.TestFleet.assertRefused;
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -19,21 +19,21 @@ class SshConfiguredTest extends ServerTest {
 
     @BeforeEach
     void prepare() throws IOException {
-        bastion = fleet.server("127.0.0.3");
+        bastion = server("127.0.0.3");
     }
 
     @Test
     void usesTheKnownHostsFileOfTheConfiguration() throws Exception {
-        var own = fleet.writeFile("own_hosts", server.knownHostsLine());
+        var own = writeFile("own_hosts", server.knownHostsLine());
         var config = "IdentityFile %s\nHost 127.0.0.2\nUserKnownHostsFile %s/missing %s"
-                .formatted(fleet.key.file(), directory, own);
-        var access = fleet.accessWithConfig(config, "root", bastion.knownHostsLine());
+                .formatted(key.file(), directory, own);
+        var access = accessWithConfig(config, "root", bastion.knownHostsLine());
 
-        assertReached(fleet.connect(access, server.target()));
-        assertReached(fleet.connect(access, bastion.target()));
+        assertReached(connect(access, server.target()));
+        assertReached(connect(access, bastion.target()));
         assertRefused(
-                fleet.connect(
-                        fleet.accessWithConfig(config.replace("own_hosts", "others"), "root", server.knownHostsLine()),
+                connect(
+                        accessWithConfig(config.replace("own_hosts", "others"), "root", server.knownHostsLine()),
                         server.target()),
                 ProblemCode.HOST_KEY_UNKNOWN);
     }
@@ -44,9 +44,7 @@ class SshConfiguredTest extends ServerTest {
 
         for (var i = 0; i < 5; i++) {
             var text = "x".repeat(300_000);
-            assertThat(connection
-                            .request(TestFleet.request("echo", text, TestFleet.LONG_TIMEOUT, 1 << 20))
-                            .output())
+            assertThat(connection.request(request("echo", text, HANG, 1 << 20)).output())
                     .isEqualTo(text);
         }
         assertThat(bastion.connections()).isEqualTo(1);
@@ -60,13 +58,13 @@ class SshConfiguredTest extends ServerTest {
 
     @Test
     void connectsThroughTwoJumpHosts() throws Exception {
-        var second = fleet.server("127.0.0.4");
-        var access = fleet.accessWithConfig(
+        var second = server("127.0.0.4");
+        var access = accessWithConfig(
                 config("ProxyJump %s,root@%s".formatted(bastion.target(), second.target())),
                 "root",
                 server.knownHostsLine() + bastion.knownHostsLine() + second.knownHostsLine());
 
-        assertReached(fleet.connect(access, "gpu-1"));
+        assertReached(connect(access, "gpu-1"));
         assertThat(second.connections()).isEqualTo(1);
         assertThat(bastion.connections()).isEqualTo(1);
     }
@@ -90,7 +88,7 @@ class SshConfiguredTest extends ServerTest {
         bastion.stop();
         assertRefused(connection, ProblemCode.HOST_UNREACHABLE).startsWith("at the jump host ");
         bastion.start();
-        fleet.advanceTime(Duration.ofSeconds(1));
+        advanceTime(Duration.ofSeconds(1));
         assertReached(connection);
 
         for (var i = 1; i <= 5; i++) {
@@ -112,29 +110,26 @@ class SshConfiguredTest extends ServerTest {
 
     @Test
     void refusesUnsupportedConfiguration() throws Exception {
-        assertThatThrownBy(() -> fleet.accessWithConfig("Match host gpu-1\nUser raz\n", "root", ""))
+        assertThatThrownBy(() -> accessWithConfig("Match host gpu-1\nUser raz\n", "root", ""))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageEndingWith("config: line 1: Match is not understood here");
         assertRefused(
-                        fleet.connect(
-                                fleet.accessWithConfig(
-                                        config("ProxyCommand nc %h %p"), "root", server.knownHostsLine()),
+                        connect(
+                                accessWithConfig(config("ProxyCommand nc %h %p"), "root", server.knownHostsLine()),
                                 "gpu-1"),
                         ProblemCode.SSH_FAILED)
                 .contains("ProxyCommand for gpu-1 is not understood here");
-        assertRefused(
-                        fleet.connect(fleet.accessWithConfig(config("Port x"), "root", ""), "other"),
-                        ProblemCode.SSH_FAILED)
+        assertRefused(connect(accessWithConfig(config("Port x"), "root", ""), "other"), ProblemCode.SSH_FAILED)
                 .contains("not a port");
     }
 
     private Connection connectThroughBastion(String... known) throws IOException {
-        var access = fleet.accessWithConfig(config("ProxyJump " + bastion.target()), "root", String.join("", known));
-        return fleet.connect(access, "gpu-1");
+        var access = accessWithConfig(config("ProxyJump " + bastion.target()), "root", String.join("", known));
+        return connect(access, "gpu-1");
     }
 
     private String config(String more) {
         return "Host gpu-1\nHostName 127.0.0.2\nPort %d\nHost *\nIdentityFile %s\n%s\n"
-                .formatted(server.port(), fleet.key.file(), more);
+                .formatted(server.port(), key.file(), more);
     }
 }

@@ -1,20 +1,16 @@
 package dev.genv.enforcer.remote.ssh;
 
-import static dev.genv.enforcer.remote.ssh.TestFleet.assertRefused;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.Connection;
-import dev.genv.enforcer.remote.Connection.CommandResult;
-import dev.genv.enforcer.remote.ssh.HopResolver.Hop;
+import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.ssh.SshConnection.BackOff;
-import dev.genv.enforcer.remote.ssh.SshConnection.SessionFactory;
-import java.net.InetAddress;
 import java.time.Duration;
-import java.util.List;
 import java.util.Random;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -27,7 +23,7 @@ class SshConnectionTest extends ServerTest {
 
     @Test
     void reconnectsAtOnceAfterAServerRestart() throws Exception {
-        connection.request(TestFleet.request("true"));
+        connection.request(request("true"));
         server.stop();
         server.start();
 
@@ -40,18 +36,18 @@ class SshConnectionTest extends ServerTest {
         server.stop();
         for (var pause : new int[] {500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000}) {
             assertRefused(connection, ProblemCode.HOST_UNREACHABLE).doesNotContain("next try");
-            fleet.advanceTime(Duration.ofMillis(pause - 1));
+            advanceTime(Duration.ofMillis(pause - 1));
             assertRefused(connection, ProblemCode.HOST_UNREACHABLE)
                     .contains("refused")
                     .endsWith("; next try in 1 s");
-            fleet.advanceTime(Duration.ofMillis(1));
+            advanceTime(Duration.ofMillis(1));
         }
         server.start();
         assertReached(connection);
 
         server.stop();
         assertRefused(connection, ProblemCode.HOST_UNREACHABLE).doesNotContain("next try");
-        fleet.advanceTime(Duration.ofMillis(500));
+        advanceTime(Duration.ofMillis(500));
         assertRefused(connection, ProblemCode.HOST_UNREACHABLE)
                 .as("the pauses begin again")
                 .doesNotContain("next try");
@@ -61,24 +57,24 @@ class SshConnectionTest extends ServerTest {
     void oneLostConnectionCausesNoDelay() throws Exception {
         server.addProgram("cut", this::cut);
 
-        assertThat(connection.request(TestFleet.request("cut")).interruption())
-                .extracting(CommandResult.Interruption::code)
+        assertThat(connection.request(request("cut")).interruption())
+                .extracting(UnreachableException::code)
                 .isEqualTo(ProblemCode.CONNECTION_LOST);
-        assertThat(connection.request(TestFleet.request("cut")).interruption())
-                .extracting(CommandResult.Interruption::code)
+        assertThat(connection.request(request("cut")).interruption())
+                .extracting(UnreachableException::code)
                 .isEqualTo(ProblemCode.CONNECTION_LOST);
         assertRefused(connection, ProblemCode.CONNECTION_LOST).contains("next try");
 
-        fleet.advanceTime(Duration.ofMillis(500));
+        advanceTime(Duration.ofMillis(500));
         assertReached(connection);
-        assertThat(connection.request(TestFleet.request("cut")).interruption()).isNotNull();
+        assertThat(connection.request(request("cut")).interruption()).isNotNull();
         assertReached(connection);
     }
 
     @Test
     void interruptAbortsOnlyTheCurrentCommand() throws Exception {
         server.addProgram("hang", ServerTest::hang);
-        var task = new FutureTask<>(() -> connection.request(TestFleet.request("hang")));
+        var task = new FutureTask<>(() -> connection.request(request("hang")));
         var thread = Thread.ofPlatform().start(task);
         await().until(() -> server.commands() == 1);
 
@@ -94,14 +90,14 @@ class SshConnectionTest extends ServerTest {
     @Test
     void closingAbortsTheCommandAndRefusesFurtherOnes() throws Exception {
         server.addProgram("hang", ServerTest::hang);
-        var task = new FutureTask<>(() -> connection.request(TestFleet.request("hang")));
+        var task = new FutureTask<>(() -> connection.request(request("hang")));
         Thread.ofVirtual().start(task);
         await().until(() -> server.commands() == 1);
 
         connection.close();
 
         assertThat(task.get().interruption())
-                .extracting(CommandResult.Interruption::code)
+                .extracting(UnreachableException::code)
                 .isEqualTo(ProblemCode.CONNECTION_LOST);
         assertRefused(connection, ProblemCode.CONNECTION_LOST).contains("closed");
         await().until(() -> server.activeConnections() == 0);
@@ -112,7 +108,7 @@ class SshConnectionTest extends ServerTest {
     void serializesCommandsOfManyThreads() throws Exception {
         var tasks = IntStream.range(0, 20)
                 .mapToObj(i -> new FutureTask<>(() -> connection
-                        .request(TestFleet.request("echo", "n" + i, TestFleet.LONG_TIMEOUT, 1 << 20))
+                        .request(request("echo", "n" + i, HANG, 1 << 20))
                         .output()))
                 .toList();
         tasks.forEach(Thread::startVirtualThread);
@@ -144,17 +140,9 @@ class SshConnectionTest extends ServerTest {
 
     @Test
     void lateConnectionIsKeptForTheNextCommand() throws Exception {
-        var connector = new SshConnector(new KeyFiles(null), InetAddress::getAllByName, TestFleet.LONG_TIMEOUT);
-        var hop = new Hop(
-                "gpu-1",
-                "root",
-                server.address(),
-                server.port(),
-                null,
-                List.of(fleet.key.file()),
-                List.of(fleet.writeKnownHosts(server.knownHostsLine())));
-        try (var late =
-                withoutTimeForACommand(_ -> connector.connect(List.of(hop), Deadline.in(TestFleet.LONG_TIMEOUT)))) {
+        var access = access(server.knownHostsLine());
+        var address = HostAddress.parse(server.target());
+        try (var late = withoutTimeForACommand(_ -> access.connect(address, Deadline.in(HANG)))) {
             assertRefused(late, ProblemCode.CONNECT_TIMEOUT)
                     .isEqualTo("the connection was ready too late for this command; the next command uses it");
             assertThat(server.commands()).isZero();
@@ -164,7 +152,7 @@ class SshConnectionTest extends ServerTest {
     }
 
     /** There is no time left before the command. */
-    private static Connection withoutTimeForACommand(SessionFactory sessionFactory) {
-        return new SshConnection(sessionFactory, new BackOff(System::nanoTime, new Random(1)), Duration.ZERO);
+    private static Connection withoutTimeForACommand(SshConnection.Login login) {
+        return new SshConnection(login, new BackOff(System::nanoTime, new Random(1)), Duration.ZERO);
     }
 }

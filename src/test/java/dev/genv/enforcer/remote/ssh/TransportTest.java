@@ -6,14 +6,23 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import com.jcraft.jsch.JSch;
+import dev.genv.enforcer.remote.ssh.Transport.Lookups;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.SocketTimeoutException;
+import java.net.StandardSocketOptions;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicInteger;
+import jdk.net.ExtendedSocketOptions;
 import org.junit.jupiter.api.Test;
 
 class TransportTest {
-    private final Transport transport = new Transport(2);
+    private final Transport transport = new Transport(new Lookups(InetAddress::getAllByName), 2, Deadline.in(HANG));
 
     @Test
     void acceptsTheAllowanceOfEachHop() throws Exception {
@@ -22,7 +31,9 @@ class TransportTest {
         assertThat(transport.isExceeded()).isFalse();
         assertThatThrownBy(() -> receive(1)).isInstanceOf(IOException.class).hasMessageContaining("too much data");
         assertThat(transport.isExceeded()).isTrue();
-        assertThat(transport.isClosed()).isTrue();
+        var closed = new AtomicInteger();
+        transport.register(closed::incrementAndGet);
+        assertThat(closed).hasValue(1);
     }
 
     @Test
@@ -67,5 +78,59 @@ class TransportTest {
         transport.close();
 
         assertThat(thread.join(HANG)).isTrue();
+    }
+
+    @Test
+    void enablesTcpKeepAlive() throws Exception {
+        var transport = transport(new Lookups(InetAddress::getAllByName), HANG);
+        try (var server = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.9"));
+                var socket = transport.createSocket("127.0.0.9", server.getLocalPort())) {
+            assertThat(socket.getOption(StandardSocketOptions.SO_KEEPALIVE)).isTrue();
+            assertThat(socket.getOption(ExtendedSocketOptions.TCP_KEEPIDLE)).isEqualTo(15);
+            assertThat(socket.getOption(ExtendedSocketOptions.TCP_KEEPINTERVAL)).isEqualTo(15);
+            assertThat(socket.getOption(ExtendedSocketOptions.TCP_KEEPCOUNT)).isEqualTo(2);
+            socket.setSoTimeout(5_000);
+            transport.readWithoutLimit();
+            assertThat(socket.getSoTimeout()).isZero();
+        }
+    }
+
+    @Test
+    void hangingLookupsDelayNoAddressAndNoOtherName() throws Exception {
+        var never = new CountDownLatch(1);
+        Lookups.Names names = name -> {
+            if (name.startsWith("dead")) {
+                awaitEnd(never);
+            }
+            return new InetAddress[] {InetAddress.ofLiteral("127.0.0.9")};
+        };
+        var lookups = new Lookups(names);
+        try (var server = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.9"))) {
+            for (var i = 0; i < 120; i++) {
+                var name = "dead-" + i % 60;
+                assertThatThrownBy(() ->
+                                transport(lookups, Duration.ofMillis(1)).createSocket(name, server.getLocalPort()))
+                        .isInstanceOf(SocketTimeoutException.class);
+            }
+            for (var name : List.of("127.0.0.9", "gpu-1")) {
+                transport(lookups, HANG)
+                        .createSocket(name, server.getLocalPort())
+                        .close();
+            }
+        } finally {
+            never.countDown();
+        }
+    }
+
+    private static void awaitEnd(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static Transport transport(Lookups lookups, Duration timeout) {
+        return new Transport(lookups, 1, Deadline.in(timeout));
     }
 }

@@ -1,11 +1,11 @@
 package dev.genv.enforcer.remote.ssh;
 
-import static dev.genv.enforcer.remote.ssh.TestFleet.assertRefused;
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.remote.Connection.CommandResult;
 import dev.genv.enforcer.testsupport.ssh.FakeSshd;
 import java.io.IOException;
 import java.time.Duration;
@@ -43,7 +43,7 @@ class UnsolicitedDataTest extends ServerTest {
         assertRefused(connection, ProblemCode.SSH_FAILED)
                 .isEqualTo("the host sent too much data that the service did not request");
         assertRefused(connection, ProblemCode.SSH_FAILED).endsWith("; next try in 1 s");
-        fleet.advanceTime(Duration.ofSeconds(1));
+        advanceTime(Duration.ofSeconds(1));
         assertReached(connection);
         assertThat(server.connections()).isEqualTo(2);
     }
@@ -51,15 +51,14 @@ class UnsolicitedDataTest extends ServerTest {
     @Test
     void endlessMessagesDuringARequestEndTheConnection() throws Exception {
         server.addProgram("hang", ServerTest::hang);
-        var task = new FutureTask<>(
-                () -> connection.request(TestFleet.request("hang", "", TestFleet.LONG_TIMEOUT, 1_000)));
+        var task = new FutureTask<>(() -> connection.request(request("hang", "", HANG, 1_000)));
         Thread.startVirtualThread(task);
         await().until(() -> server.commands() == 2);
 
         sendUntilDisconnected(() -> server.send(UnsolicitedDataTest::ignoreMessage));
 
         assertThat(task.get().interruption())
-                .extracting(CommandResult.Interruption::code)
+                .extracting(UnreachableException::code)
                 .isEqualTo(ProblemCode.CONNECTION_LOST);
         assertRefused(connection, ProblemCode.SSH_FAILED)
                 .isEqualTo("the host sent too much data that the service did not request");
@@ -72,9 +71,8 @@ class UnsolicitedDataTest extends ServerTest {
     void closesTheConnectionWhenAKeyExchangeNeverEnds() throws Exception {
         connection.close();
         await().until(() -> server.activeConnections() == 0);
-        var shortTimeoutConnection =
-                fleet.connect(fleet.access(Duration.ofSeconds(1), server.knownHostsLine()), server.target());
-        await().until(() -> fleet.isReached(shortTimeoutConnection));
+        var shortTimeoutConnection = connect(access(Duration.ofSeconds(1), server.knownHostsLine()), server.target());
+        await().until(() -> isReached(shortTimeoutConnection));
 
         sendIgnoringDisconnect(session -> {
             session.writePacket(keyExchangeOffer(session));
@@ -82,7 +80,7 @@ class UnsolicitedDataTest extends ServerTest {
         });
 
         await().until(() -> server.activeConnections() == 0);
-        await().until(() -> fleet.isReached(shortTimeoutConnection));
+        await().until(() -> isReached(shortTimeoutConnection));
     }
 
     /** The connection can end before the server has sent everything. */
@@ -133,11 +131,9 @@ class UnsolicitedDataTest extends ServerTest {
             return 0;
         });
 
-        assertThat(connection
-                        .request(TestFleet.request("echo", much, TestFleet.LONG_TIMEOUT, 8 << 20))
-                        .output())
+        assertThat(connection.request(request("echo", much, HANG, 8 << 20)).output())
                 .isEqualTo(much);
-        assertThat(connection.request(TestFleet.request("slowly")).output()).isEqualTo("y".repeat(3_000));
+        assertThat(connection.request(request("slowly")).output()).isEqualTo("y".repeat(3_000));
         assertThat(server.connections()).isEqualTo(1);
     }
 
