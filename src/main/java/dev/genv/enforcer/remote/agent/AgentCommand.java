@@ -7,7 +7,7 @@ import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.Connection.CommandResult;
 import dev.genv.enforcer.remote.Connection.ProgramRequest;
 import dev.genv.enforcer.remote.agent.AgentMachine.AgentConfig;
-import dev.genv.enforcer.remote.agent.AgentOutput.UnreadableAnswerException;
+import dev.genv.enforcer.remote.agent.AgentOutput.LostAnswerException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -66,21 +66,13 @@ final class AgentCommand {
         static final Places USUAL = new Places("/proc", "/etc", "/run/genv-enforcer");
     }
 
-    /** What came of a request. */
-    record Reply(String nonce, CommandResult result, boolean sudo) {
-        /** Returns the lines of the agent, as far as they arrived. */
-        AgentOutput output() throws UnreadableAnswerException {
-            return AgentOutput.parse(result.output(), nonce);
-        }
-
-        /** Returns why there is no answer. */
-        UnreachableException failure() {
-            return AgentFailure.of(result, sudo);
-        }
-    }
-
-    /** Sends a request and waits for the answer. */
-    Reply run(Connection machine, Function<Request.Common, Request> request)
+    /**
+     * Sends a request and waits for the answer.
+     *
+     * @throws LostAnswerException if there is no valid answer, and the machine may have acted
+     * @throws UnreachableException if there is no answer, and the machine did not act
+     */
+    <A extends Answer> A ask(Connection machine, Class<A> type, Function<Request.Common, Request> request)
             throws UnreachableException, InterruptedException {
         var bytes = new byte[NONCE_BYTES];
         random.nextBytes(bytes);
@@ -103,7 +95,37 @@ final class AgentCommand {
                 content instanceof Request.Observe || content instanceof Request.Examine,
                 config.timeout(),
                 MAX_OUTPUT));
-        return new Reply(nonce, result, config.sudo());
+        try {
+            return answer(AgentOutput.parse(result.output(), nonce), type, result);
+        } catch (LostAnswerException e) {
+            if (e.code() == ProblemCode.ANSWER_UNREADABLE) {
+                machine.stop(); // its next answer may be invalid for the same reason
+            }
+            throw e;
+        }
+    }
+
+    private <A extends Answer> A answer(AgentOutput output, Class<A> type, CommandResult result)
+            throws UnreachableException {
+        var json = output.json();
+        var answer = json == null ? null : AgentJson.read(json, Answer.class);
+        if (type.isInstance(answer)) {
+            return type.cast(answer);
+        }
+        if (answer != null && !(answer instanceof Answer.Failed)) {
+            throw new LostAnswerException("it is the answer to another request");
+        }
+        var failure = answer instanceof Answer.Failed(var why)
+                ? AgentFailure.of(why)
+                : AgentFailure.of(result, config.sudo());
+        if (result.interruption() == null && output.begun().isEmpty()) {
+            throw failure; // for want of sudo or of Python, for example
+        }
+        // An agent announces each action before it begins; one that has ended began no other.
+        throw new LostAnswerException(
+                failure.code(),
+                String.valueOf(failure.getMessage()),
+                action -> !result.hasEnded() || output.begun().contains(action));
     }
 
     /**
@@ -159,8 +181,9 @@ final class AgentCommand {
         private static final int NOT_FOUND = 127;
         private static final int LONGEST = 200;
         private static final Pattern SUDO_REFUSED = Pattern.compile(
-                "password is required|terminal is required|must have a tty|not allowed to execute|may not run sudo"
-                        + "|not in the sudoers file|not allowed to run sudo|sudo: .*(PAM|account validation|setuid|effective uid)");
+                "password is required|terminal is required|must have a tty|not allowed to execute|may not run sudo|not"
+                    + " in the sudoers file|not allowed to run sudo|sudo: .*(PAM|account validation|setuid|effective"
+                    + " uid)");
         private static final Pattern PYTHON_MISSING =
                 Pattern.compile(Pattern.quote(AgentProgram.PYTHON) + ": (command )?not found");
         /** What the program says, or an interpreter that does not know its language. */
@@ -181,7 +204,7 @@ final class AgentCommand {
         static UnreachableException of(CommandResult result, boolean sudo) {
             var interruption = result.interruption();
             if (interruption != null) {
-                return new UnreachableException(interruption.code(), interruption.detail());
+                return interruption;
             }
             var errors = result.errors();
             var printed = errors.isBlank() ? "it printed nothing" : SafeText.escape(errors.strip(), LONGEST);

@@ -36,7 +36,8 @@ import dev.genv.enforcer.host.HostFacts.EnforcerFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.StateFacts;
 import dev.genv.enforcer.model.SafeText;
-import dev.genv.enforcer.remote.agent.AgentOutput.UnreadableAnswerException;
+import dev.genv.enforcer.model.SubordinateUids;
+import dev.genv.enforcer.remote.agent.AgentOutput.LostAnswerException;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.time.Duration;
@@ -46,7 +47,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The JSON of requests and answers. Nothing in an answer is unknown, missing, of another type, or without a limit. */
-public final class AgentJson {
+final class AgentJson {
     /** The records are eight levels deep. */
     private static final int DEEPEST = 16;
 
@@ -63,7 +64,7 @@ public final class AgentJson {
 
     private AgentJson() {}
 
-    public static byte[] write(Object request) {
+    static byte[] write(Object request) {
         try {
             return MAPPER.writeValueAsBytes(request);
         } catch (JsonProcessingException e) {
@@ -74,23 +75,23 @@ public final class AgentJson {
     /**
      * Decodes an answer.
      *
-     * @throws UnreadableAnswerException naming the invalid part
+     * @throws LostAnswerException naming the invalid part
      */
-    public static <T> T read(Bytes json, Class<T> type) throws UnreadableAnswerException {
+    static <T> T read(Bytes json, Class<T> type) throws LostAnswerException {
         try (var parser = limitMemory(MAPPER.createParser(json.array()))) {
             var answer = MAPPER.readValue(parser, type);
             if (answer == null) {
-                throw new UnreadableAnswerException("it is null");
+                throw new LostAnswerException("it is null");
             }
             return answer;
         } catch (StreamConstraintsException e) {
-            throw new UnreadableAnswerException("it is too large: " + e.getOriginalMessage(), e);
+            throw new LostAnswerException("it is too large: " + e.getOriginalMessage());
         } catch (JsonMappingException e) {
-            throw new UnreadableAnswerException(path(e) + reason(e), e);
+            throw new LostAnswerException(path(e) + reason(e));
         } catch (JsonProcessingException e) {
-            throw new UnreadableAnswerException("it is not JSON: " + reason(e), e);
-        } catch (IOException e) {
-            throw new UnreadableAnswerException("it is not JSON", e);
+            throw new LostAnswerException("it is not JSON: " + reason(e));
+        } catch (IOException _) {
+            throw new LostAnswerException("it is not JSON");
         }
     }
 
@@ -188,6 +189,7 @@ public final class AgentJson {
             setMixInAnnotation(EnforcerFacts.Other.class, KindForm.class);
             setMixInAnnotation(SwapResult.class, KindForm.class);
             setMixInAnnotation(Bytes.class, BytesForm.class);
+            setMixInAnnotation(SubordinateUids.class, RangesForm.class);
             addDeserializer(Bytes.class, new JsonDeserializer<>() {
                 @Override
                 public Bytes deserialize(JsonParser parser, DeserializationContext context) throws IOException {
@@ -229,6 +231,11 @@ public final class AgentJson {
         private interface BytesForm {
             @JsonValue
             byte[] array();
+        }
+
+        private interface RangesForm {
+            @JsonValue
+            List<SubordinateUids.Range> ranges();
         }
     }
 }

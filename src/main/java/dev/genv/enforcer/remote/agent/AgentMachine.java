@@ -12,11 +12,9 @@ import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.remote.Connection;
-import dev.genv.enforcer.remote.agent.AgentCommand.AgentFailure;
-import dev.genv.enforcer.remote.agent.AgentOutput.UnreadableAnswerException;
+import dev.genv.enforcer.remote.agent.AgentOutput.LostAnswerException;
 import java.security.SecureRandom;
 import java.time.Duration;
-import java.util.Collection;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -24,7 +22,6 @@ import java.util.Objects;
 import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import java.util.function.Function;
-import java.util.function.IntPredicate;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import org.jboss.logging.Logger;
@@ -47,7 +44,7 @@ public final class AgentMachine implements Machine {
     private final HostMemory memory;
     private @Nullable LastObservation seen;
     private Request.@Nullable Validity validity;
-    private List<List<Long>> subordinates = List.of();
+    private SubordinateUids subordinates = SubordinateUids.NONE;
     private boolean hasHandles = true;
 
     /** Returns the machines of one service, each by its name and connection. */
@@ -74,174 +71,110 @@ public final class AgentMachine implements Machine {
     }
 
     @Override
-    public HostFacts observe(ObservationRequest interest) throws UnreachableException, InterruptedException {
+    public HostFacts observe(ObservationRequest asked) throws UnreachableException, InterruptedException {
         var start = nanos.getAsLong();
-        subordinates = ranges(interest.subordinateUids());
+        subordinates = asked.subordinateUids();
         var omitted = memory.omitted();
-        var reply = command.run(connection, common -> request(common, interest, omitted));
-        try {
-            var answer = answer(reply, Answer.Observed.class);
-            requireAllPrograms(answer.facts().programs());
-            memory.record(answer, omitted);
-            var machine = answer.facts().machine();
-            seen = new LastObservation(machine.beforeState(), machine.bootId(), start);
-            validity = null;
-            return answer.facts();
-        } catch (UnreadableAnswerException e) {
-            connection.stop();
-            throw e.unreachable();
-        }
+        var gpu = new Request.Gpu(
+                config.nvidiaSmi(),
+                config.gpuTimeout(),
+                List.of(GpuQuery.PROCESSES, GpuQuery.FORMAT),
+                List.of(GpuQuery.DEVICES, GpuQuery.FORMAT),
+                List.of(GpuQuery.STATUS, GpuQuery.FORMAT));
+        var answer = command.ask(
+                connection,
+                Answer.Observed.class,
+                common -> new Request.Observe(common, asked, config.acts(), gpu, omitted, config.programs()));
+        var facts = answer.facts();
+        requireAll(facts.programs());
+        memory.record(answer, omitted);
+        seen = new LastObservation(
+                facts.machine().beforeState(), facts.machine().bootId(), start);
+        validity = null;
+        return facts;
     }
 
-    private Request request(Request.Common common, ObservationRequest interest, HostMemory.Omitted omitted) {
-        return new Request.Observe(
-                common,
-                config.acts(),
-                new Request.Gpu(
-                        config.nvidiaSmi(),
-                        config.gpuTimeout(),
-                        List.of(GpuQuery.FORMAT),
-                        GpuQuery.PROCESSES,
-                        GpuQuery.DEVICES,
-                        interest.deviceStatus() ? GpuQuery.STATUS : "",
-                        omitted.tool(),
-                        omitted.status()),
-                omitted.kernels(),
-                pids(omitted.processes()),
-                pids(interest.verified()),
-                identities(interest.settled()),
-                identities(interest.attributed()),
-                interest.first(),
-                interest.deviceHolders(),
-                List.copyOf(interest.reusedPids()),
-                subordinates,
-                omitted.passwd(),
-                omitted.subuid(),
-                config.programs());
-    }
-
-    private static List<List<Long>> identities(Collection<ProcessId> processes) {
-        return processes.stream()
-                .map(id -> List.of((long) id.pid(), id.startTime()))
-                .toList();
-    }
-
-    private static List<List<Long>> ranges(SubordinateUids uids) {
-        return uids.ranges().stream()
-                .map(range -> List.of(range.first(), range.count(), range.owner()))
-                .toList();
-    }
-
-    private static List<Integer> pids(Collection<ProcessId> processes) {
-        return processes.stream().map(ProcessId::pid).distinct().toList();
-    }
-
-    private void requireAllPrograms(List<Reading<ProgramFile>> programs) throws UnreadableAnswerException {
+    private void requireAll(List<Reading<ProgramFile>> programs) throws UnreachableException, InterruptedException {
         if (programs.size() != config.programs().size()) {
-            throw new UnreadableAnswerException("not all protected programs are in it");
+            throw refused("not all protected programs are in it");
         }
     }
 
-    private static <A extends Answer> A answer(AgentCommand.Reply reply, Class<A> type)
-            throws UnreadableAnswerException, UnreachableException {
-        var json = reply.output().json();
-        if (json == null) {
-            throw reply.failure();
-        }
-        var answer = AgentJson.read(json, Answer.class);
-        if (answer instanceof Answer.Failed(var why)) {
-            throw AgentFailure.of(why);
-        }
-        if (!type.isInstance(answer)) {
-            throw new UnreadableAnswerException("it is the answer to another request");
-        }
-        return type.cast(answer);
+    /** Ends the agent: its next answer may be invalid for the same reason. */
+    private LostAnswerException refused(String why) throws InterruptedException {
+        connection.stop();
+        return new LostAnswerException(why);
     }
 
     @Override
     public Examination examine(List<ProcessId> processes) throws UnreachableException, InterruptedException {
-        var pids = pids(processes);
-        var reply =
-                command.run(connection, common -> new Request.Examine(common, pids, subordinates, config.programs()));
-        try {
-            var answer = answer(reply, Answer.ToExamination.class);
-            requireAllPrograms(answer.programs());
-            if (!answer.processes().stream()
-                    .map(each -> each.facts().pid())
-                    .toList()
-                    .equals(pids)) {
-                throw new UnreadableAnswerException("it is about other processes");
-            }
-            if (hasHandles && !answer.hasHandles()) { // a signal can reach a process that takes over the pid just then
-                LOG.infof(
-                        "[%s] This machine has no process descriptors (pidfd): a process is compared directly before"
-                                + " its signal",
-                        name);
-            }
-            hasHandles = answer.hasHandles();
-            return new Examination(answer.programs(), answer.processes());
-        } catch (UnreadableAnswerException e) {
-            connection.stop();
-            throw e.unreachable();
+        var pids = processes.stream().map(ProcessId::pid).distinct().toList();
+        var answer = command.ask(
+                connection,
+                Answer.ToExamination.class,
+                common -> new Request.Examine(common, pids, subordinates, config.programs()));
+        requireAll(answer.programs());
+        if (!answer.processes().stream()
+                .map(each -> each.facts().pid())
+                .toList()
+                .equals(pids)) {
+            throw refused("it is about other processes");
         }
+        if (hasHandles && !answer.hasHandles()) { // a signal can reach a process that takes over the pid just then
+            LOG.infof(
+                    "[%s] This machine has no process descriptors (pidfd): a process is compared directly before its"
+                            + " signal",
+                    name);
+        }
+        hasHandles = answer.hasHandles();
+        return new Examination(answer.programs(), answer.processes());
     }
 
     @Override
     public void signal(List<SignalRequest> signals, BiConsumer<SignalRequest, SignalResult> done)
             throws UnreachableException, InterruptedException {
-        var requests = signals.stream().map(AgentMachine::request).toList();
         var open = signals.stream()
                 .collect(Collectors.toMap(
                         signal -> signal.process().pid(), Function.identity(), (one, _) -> one, LinkedHashMap::new));
         try {
-            var answer = act(
-                    Answer.ToSignals.class, common -> new Request.Signal(common, validity(), subordinates, requests));
-            var leased = answer.leased();
+            var answer = command.ask(
+                    connection,
+                    Answer.ToSignals.class,
+                    common -> new Request.Signal(common, validity(), subordinates, signals));
             for (var each : answer.signals()) {
                 var signal = open.remove(each.pid());
                 if (signal == null) {
-                    connection.stop();
-                    throw LostAnswer.of(new UnreadableAnswerException("it reports an unknown action"));
+                    throw refused("it reports an unknown action");
                 }
                 done.accept(signal, each.result());
             }
             open.values()
-                    .forEach(signal -> done.accept(
-                            signal,
-                            leased == null
-                                    ? new SignalResult(Kind.PERHAPS, "the host reported no result")
-                                    : new SignalResult(Kind.NOT_SENT, leased.reason())));
-        } catch (LostAnswer e) {
+                    .forEach(signal ->
+                            done.accept(signal, new SignalResult(Kind.PERHAPS, "the host reported no result")));
+        } catch (LostAnswerException e) {
             open.forEach((pid, signal) -> done.accept(
                     signal,
-                    e.mayHaveBegun.test(pid)
-                            ? new SignalResult(Kind.PERHAPS, e.why)
-                            : new SignalResult(Kind.NOT_SENT, e.why + NOT_STARTED)));
+                    e.mayHaveBegun(pid)
+                            ? new SignalResult(Kind.PERHAPS, String.valueOf(e.getMessage()))
+                            : new SignalResult(Kind.NOT_SENT, e.getMessage() + NOT_STARTED)));
         } catch (InterruptedException e) {
             open.values().forEach(signal -> done.accept(signal, new SignalResult(Kind.PERHAPS, ABANDONED)));
             throw e;
         }
     }
 
-    private static Request.OneSignal request(SignalRequest signal) {
-        return new Request.OneSignal(
-                signal.process().pid(), signal.process().startTime(), signal.kill() ? "KILL" : "TERM", signal.digest());
-    }
-
     @Override
     public SwapResult swapDevices(String digest, byte[] content) throws UnreachableException, InterruptedException {
         try {
-            var answer = act(
-                    Answer.ToSwap.class,
-                    common -> new Request.SwapDevices(common, validity(), digest, Bytes.of(content)));
-            var leased = answer.leased();
-            return leased == null
-                    ? Objects.requireNonNullElse(answer.swap(), new SwapResult.Perhaps("the host reported no result"))
-                    : new SwapResult.NotWritten(leased.reason());
-        } catch (LostAnswer e) {
-            return e.mayHaveBegun.test(SWAP)
-                    ? new SwapResult.Perhaps(e.why)
-                    : new SwapResult.NotWritten(e.why + NOT_STARTED);
+            return command.ask(
+                            connection,
+                            Answer.ToSwap.class,
+                            common -> new Request.SwapDevices(common, validity(), digest, Bytes.of(content)))
+                    .swap();
+        } catch (LostAnswerException e) {
+            return e.mayHaveBegun(SWAP)
+                    ? new SwapResult.Perhaps(String.valueOf(e.getMessage()))
+                    : new SwapResult.NotWritten(e.getMessage() + NOT_STARTED);
         }
     }
 
@@ -256,53 +189,6 @@ public final class AgentMachine implements Machine {
             validity = known;
         }
         return known;
-    }
-
-    /**
-     * Sends a request that acts.
-     *
-     * @throws UnreachableException if it cannot have reached the machine
-     * @throws LostAnswer if it may have, and there is no answer
-     */
-    private <A extends Answer> A act(Class<A> type, Function<Request.Common, Request> request)
-            throws UnreachableException, LostAnswer, InterruptedException {
-        var reply = command.run(connection, request);
-        try {
-            var output = reply.output();
-            try {
-                return answer(reply, type);
-            } catch (UnreachableException e) {
-                if (reply.result().interruption() == null && output.begun().isEmpty()) {
-                    throw e; // for want of sudo or of Python, for example
-                }
-                // An agent announces each action before it begins; one that has ended began no other.
-                var hasEnded = reply.result().hasEnded();
-                throw new LostAnswer(
-                        String.valueOf(e.getMessage()),
-                        each -> !hasEnded || output.begun().contains(each));
-            }
-        } catch (UnreadableAnswerException e) {
-            connection.stop();
-            throw LostAnswer.of(e); // whatever the answer was, the request was received
-        }
-    }
-
-    /** There is no answer to a request that acts. */
-    private static final class LostAnswer extends Exception {
-        private static final long serialVersionUID = 1L;
-
-        private final String why;
-        /** By the pid of the process, or {@link #SWAP}. */
-        private final transient IntPredicate mayHaveBegun;
-
-        LostAnswer(String why, IntPredicate mayHaveBegun) {
-            this.why = why;
-            this.mayHaveBegun = mayHaveBegun;
-        }
-
-        static LostAnswer of(UnreadableAnswerException e) {
-            return new LostAnswer(String.valueOf(e.unreachable().getMessage()), _ -> true);
-        }
     }
 
     /**

@@ -36,13 +36,13 @@ final class HostMemory {
     }
 
     /**
-     * What an observation leaves out.
+     * What an observation leaves out. Such a process may have exited, and another one may have its pid by now.
      *
      * @param processes the processes whose memory is not read
      * @param tool whether nvidia-smi is not run
      * @param status whether nvidia-smi is not asked for what is measured on the devices
      * @param kernels whether Jupyter kernels are not searched
-     * @param passwd the version of the file whose content is known
+     * @param passwd the version of the file whose content is known; empty if none is
      * @param subuid likewise
      */
     record Omitted(

@@ -2,14 +2,16 @@ package dev.genv.enforcer.remote.agent;
 
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
+import dev.genv.enforcer.host.ObservationRequest;
+import dev.genv.enforcer.enforcement.host.Machine.SignalRequest;
 import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.model.SubordinateUids;
 import java.time.Duration;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /** What the agent is asked to do. Durations are in seconds. */
 @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "do")
-public sealed interface Request {
+sealed interface Request {
     /**
      * The part of all requests.
      *
@@ -40,33 +42,14 @@ public sealed interface Request {
      * Gather the facts of the machine.
      *
      * @param acts whether actions may follow, so that the lease and genv's lock are taken
-     * @param skip the processes whose memory is not read
-     * @param verified the processes whose exit the service waits for
-     * @param settled the pid and the start time of each process whose relations are not gathered
-     * @param attributed likewise of each process whose cgroup is not read
-     * @param first the processes that are read before the others of their owners
-     * @param holders whether to look for processes that hold GPUs without being listed
-     * @param reused the listed pids that other processes have by now, so that this search includes these
-     * @param subordinates the ranges of subordinate uids, whose processes count as their owner's, ascending: the first uid, the number of uids, the owner
-     * @param passwd the version of the file that is known; empty if none is
-     * @param subuid likewise
      * @param programs the paths of the protected programs
      */
     record Observe(
             @JsonUnwrapped Common common,
+            @JsonUnwrapped ObservationRequest asked,
             boolean acts,
             Gpu gpu,
-            boolean skipKernels,
-            List<Integer> skip,
-            List<Integer> verified,
-            List<List<Long>> settled,
-            List<List<Long>> attributed,
-            List<Integer> first,
-            boolean holders,
-            List<Integer> reused,
-            List<List<Long>> subordinates,
-            String passwd,
-            String subuid,
+            HostMemory.Omitted omitted,
             List<String> programs)
             implements Request {}
 
@@ -74,31 +57,20 @@ public sealed interface Request {
      * How nvidia-smi is run.
      *
      * @param program a path, or a name that is searched in the standard directories
-     * @param arguments of all queries
-     * @param processes the argument that asks for the processes
-     * @param devices the argument that asks for the devices
-     * @param status the argument that asks for what is measured on the devices; empty if it is not asked for
-     * @param skip whether it is not run
-     * @param skipStatus whether only that last query is not made
+     * @param processes the arguments that ask for the processes
+     * @param devices the arguments that ask for the devices
+     * @param status the arguments that ask for what is measured on the devices
      */
-    record Gpu(
-            String program,
-            Duration timeout,
-            List<String> arguments,
-            String processes,
-            String devices,
-            String status,
-            boolean skip,
-            boolean skipStatus) {}
+    record Gpu(String program, Duration timeout, List<String> processes, List<String> devices, List<String> status) {}
 
     /**
      * Open a handle of each process, and read what it is now.
      *
-     * @param subordinates as in {@link Observe}
+     * @param subordinateUids as in {@link ObservationRequest}
      * @param programs the paths of the protected programs
      */
     record Examine(
-            @JsonUnwrapped Common common, List<Integer> pids, List<List<Long>> subordinates, List<String> programs)
+            @JsonUnwrapped Common common, List<Integer> pids, SubordinateUids subordinateUids, List<String> programs)
             implements Request {}
 
     /**
@@ -112,26 +84,14 @@ public sealed interface Request {
     /**
      * Send signals to examined processes.
      *
-     * @param subordinates as in {@link Observe}
+     * @param subordinateUids as in {@link ObservationRequest}
      */
     record Signal(
             @JsonUnwrapped Common common,
             @JsonUnwrapped Validity validity,
-            List<List<Long>> subordinates,
-            List<OneSignal> signals)
+            SubordinateUids subordinateUids,
+            List<SignalRequest> signals)
             implements Request {}
-
-    /**
-     * Send a signal if the process is still what it was.
-     *
-     * @param startTime in clock ticks since boot
-     * @param digest null if it may be anything by now
-     */
-    record OneSignal(
-            int pid,
-            long startTime,
-            String signal,
-            @Nullable String digest) {}
 
     /**
      * Replace {@code devices.json} if it is still the file that was observed.

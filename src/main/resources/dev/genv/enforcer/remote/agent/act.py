@@ -38,7 +38,7 @@ def examine(machine):
             failures[pid] = failure(error)
     there = [pid for pid in pids if pid in HANDLES]
     uses = device_uses(machine, there)  # it can wait, so it comes first
-    memories = Memories(machine, time.monotonic() + machine.limit(READING_TIME, 0.22), READING_TIME, Children.MOST)
+    memories = Memories(machine, time.monotonic() + machine.limit(READING_TIME, 0.22), READING_TIME, MOST_CHILDREN)
     values = memories.read(there, machine.process)
     memories.failures.update(failures)
     facts = memories.facts(pids, values)
@@ -50,7 +50,7 @@ def examine(machine):
 
 def digest(facts):
     """Returns a digest of the process, its real uid, its program, where its environ is and what that names."""
-    stat = fields(binascii.a2b_base64(facts["before"].get("value", "")))
+    stat = fields(facts["before"].get("value", b""))
     environ = facts["environ"].get("value", {})
     named = [environ.get(key) for key in ("id", "digest", "wellFormed")]
     known = [facts["pid"], stat[19], has_exited(stat), stat[45:49], facts["uid"], facts["executable"], named]
@@ -71,17 +71,17 @@ def begin(machine, number):
 
 def send_signals(machine):
     """Sends signals to examined processes, each only if the process is still the same."""
-    leased, memories, results = leased_to_act(machine), Memories(machine, machine.finish), []
-    for order in [] if leased else machine.request["signals"]:
-        kind, reason = send_signal(machine, memories, order)
-        results.append({"pid": order["pid"], "result": {"kind": kind, "reason": reason}})
+    other, memories, results = other_service(machine), Memories(machine, machine.finish), []
+    for order in machine.request["signals"]:
+        kind, reason = ("NOT_SENT", other) if other else send_signal(machine, memories, order)
+        results.append({"pid": order["process"]["pid"], "result": {"kind": kind, "reason": reason}})
     close_handles()
-    return {"leased": leased, "signals": results}
+    return {"signals": results}
 
 
 def send_signal(machine, memories, order):
     """Returns the kind and the reason of a SignalResult."""
-    pid = order["pid"]
+    pid, start_time = order["process"]["pid"], order["process"]["startTime"]
     if pid not in HANDLES or is_late(machine):
         return "NOT_SENT", LATE
     if order["digest"] is not None:
@@ -90,7 +90,7 @@ def send_signal(machine, memories, order):
             return "CHANGED", ""
     begin(machine, pid)
     try:
-        send(machine, pid, {"TERM": signal.SIGTERM, "KILL": signal.SIGKILL}[order["signal"]], order["startTime"])
+        send(machine, pid, signal.SIGKILL if order["kill"] else signal.SIGTERM, start_time)
         return "SENT", ""
     except OSError as error:
         known = {errno.ESRCH: "GONE", errno.ENOENT: "GONE", errno.EPERM: "DENIED"}
@@ -108,8 +108,8 @@ def send(machine, pid, signal_number, start_time):
 
 def swap_devices(machine):
     """Replaces devices.json if it is still the file from which the new one was made."""
-    leased = leased_to_act(machine)
-    return {"leased": leased, "swap": None if leased else swap(machine)}
+    other = other_service(machine)
+    return {"swap": not_written(other) if other else swap(machine)}
 
 
 def not_written(reason):
@@ -158,8 +158,8 @@ def replace_devices(machine, lock_seconds):
         return
     remove_leftovers(directory)
     before = stamp_in(directory, DEVICES)
-    file, content = state_file(directory, DEVICES)
-    if content is None or sha256(content) != machine.request["digest"]:
+    file = state_file(directory, DEVICES)
+    if sha256(content_of(file)) != machine.request["digest"]:
         yield {"found": {"file": file}}
         return
     name = TEMPORARY + binascii.hexlify(os.urandom(8)).decode()
@@ -195,12 +195,14 @@ def remove(directory, name):
         pass  # such as a user's directory of that name, which is harmless
 
 
-def leased_to_act(machine):
-    """Returns Leased if another service has the right to act on this machine; otherwise it takes or keeps that right."""
-    def leased(directory=None):
-        yield {"leased": lease(machine, directory)}
+def other_service(machine):
+    """Returns which service acts on this machine instead of this one, as a clause; otherwise this one takes or keeps the lease."""
+    def take(directory=None):
+        yield {"other": lease(machine, directory)}
 
     try:
-        return call(lambda: leased(open_state(machine)[0]), machine.limit(4, 0.5))["leased"]
+        other = call(lambda: take(open_state(machine)[0]), machine.limit(4, 0.5))["other"]
     except (NoAnswer, OSError):
-        return call(leased, machine.limit(4, 0.3))["leased"]  # the directory cannot be identified
+        other = call(take, machine.limit(4, 0.3))["other"]  # the directory cannot be identified
+    return other and ("another service acted on this host %(secondsAgo)d s ago: observing only until its lease expires, "
+                      "in %(secondsLeft)d s" % other["leased"])

@@ -37,6 +37,10 @@ class Untrusted(Exception):
     """A user whom the machine does not trust can replace a file."""
 
 
+class NoAnswer(Exception):
+    """A child process did not answer in time."""
+
+
 def failed(failure, reason=""):
     return {"failure": failure, "reason": reason}
 
@@ -57,6 +61,11 @@ def reading(function, *arguments):
         return failure(error)
 
 
+def to_json(value):
+    """Returns facts as JSON; bytes become base64."""
+    return json.dumps(value, separators=(",", ":"), default=base64)
+
+
 def base64(content):
     return binascii.b2a_base64(content, newline=False).decode()
 
@@ -69,11 +78,6 @@ def sha256(content):
 def text(name):
     """Returns a name of the file system as text that every parser of JSON accepts."""
     return os.fsencode(name).decode("utf-8", "replace")
-
-
-def signed(number):
-    """Returns a number of 64 bits in the range of the recipient's: a user's file system chooses its inode numbers."""
-    return number - (1 << 64) if number >> 63 else number
 
 
 def read(descriptor, limit):
@@ -90,14 +94,15 @@ def read_file(path, limit=LARGEST_LIST):
         return read(file.fileno(), limit)
 
 
+def lines_of(path, limit=LARGEST_LIST):
+    """Returns the lines of a file; none if it cannot be read."""
+    return reading(read_file, path, limit).get("value", b"").split(b"\n")
+
+
 def first_line(*paths):
     """Returns the first line that is not empty; empty if there is none."""
-    lines = (reading(read_file, path, 4096).get("value", b"").split(b"\n")[0].strip() for path in paths)
+    lines = (lines_of(path, 4096)[0].strip() for path in paths)
     return next(filter(None, lines), b"").decode("utf-8", "replace")
-
-
-def to_json(value):
-    return json.dumps(value, separators=(",", ":"))
 
 
 def write(descriptor, content):

@@ -1,38 +1,30 @@
 """Child processes, for what may never end."""
-
-
-class NoAnswer(Exception):
-    """A child process did not answer in time."""
+MOST_CHILDREN = 256
+MOST_OF_SEARCHES = 128  # users have any number of processes, so some children are left for the listed ones
+KILLED = []  # for each killed child a function that returns whether it exists: SIGKILL ends no system call that hangs
 
 
 class Bug(Exception):
     """An unexpected exception in a child process, as text."""
 
 
-class Children:
-    """The child processes that were killed and may still exist: not even SIGKILL ends a system call that hangs."""
-    MOST = 256
-    MOST_OF_SEARCHES = 128  # users have any number of processes, so some children are left for the listed ones
-    killed = []  # for each, a function that returns whether it exists
+def count_hanging():
+    """Returns how many killed children still exist."""
+    KILLED[:] = [exists for exists in KILLED if exists()]
+    return len(KILLED)
 
-    @classmethod
-    def collect(cls):
-        """Returns how many of them exist."""
-        cls.killed = [exists for exists in cls.killed if exists()]
-        return len(cls.killed)
 
-    @classmethod
-    def wait(cls):
-        """Gives them a moment to exit, because they would stay as zombies until the next request."""
-        stop = time.monotonic() + 10 * PAUSE
-        while cls.collect() and time.monotonic() < stop:
-            time.sleep(PAUSE)
+def await_children():
+    """Gives killed children a moment to exit, because they would stay as zombies until the next request."""
+    stop = time.monotonic() + 10 * PAUSE
+    while count_hanging() and time.monotonic() < stop:
+        time.sleep(PAUSE)
 
-    @classmethod
-    def require_few(cls, most=MOST):
-        """Raises OSError if so many children hang that another one is too much."""
-        if cls.collect() >= most:
-            raise OSError(errno.EAGAIN, "%d child processes of the agent hang" % len(cls.killed))
+
+def require_few_children(most=MOST_CHILDREN):
+    """Raises OSError if so many children hang that another one is too much."""
+    if count_hanging() >= most:
+        raise OSError(errno.EAGAIN, "%d child processes of the agent hang" % len(KILLED))
 
 
 class Call:
@@ -41,20 +33,24 @@ class Call:
     A task is a function that yields dictionaries. A task that does not answer in time is left behind with the child.
     """
 
-    def __init__(self, tasks, most=Children.MOST):
+    def __init__(self, tasks, most=MOST_CHILDREN):
         """Raises OSError if there are too many processes, such as as many children that hang."""
-        Children.require_few(most)
-        self.received = bytearray()
+        require_few_children(most)
         self.channel, channel = socket.socketpair()
+        self.answers = self.channel.makefile("rb")
         with channel:
             try:
                 self.pid = os.fork()
             except OSError:
-                self.channel.close()
+                self.close()
                 raise
             if self.pid == 0:
-                self.channel.close()
+                self.close()
                 self.execute(tasks, channel)
+
+    def close(self):
+        self.answers.close()
+        self.channel.close()
 
     def __enter__(self):
         return self
@@ -62,8 +58,8 @@ class Call:
     def __exit__(self, *_):
         pid = self.pid
         os.kill(pid, signal.SIGKILL)
-        Children.killed.append(lambda: os.waitpid(pid, os.WNOHANG)[0] == 0)
-        self.channel.close()
+        KILLED.append(lambda: os.waitpid(pid, os.WNOHANG)[0] == 0)
+        self.close()
 
     @staticmethod
     def execute(tasks, channel):
@@ -88,41 +84,36 @@ class Call:
         content = marshal.dumps(part)
         channel.sendall(len(content).to_bytes(8, "big") + content)
 
-    def parts(self, seconds):
-        """Yields what remains of the next task. Raises NoAnswer, or the OSError of the task."""
-        deadline = time.monotonic() + seconds
-        return iter(lambda: self.part(deadline), None)
-
-    def merge(self, merged, seconds):
-        """Adds what remains of the next task: that stays known if the rest does not answer. Raises as parts does."""
-        for part in self.parts(seconds):
-            merged.update(part)
-        return merged
+    def permit(self):
+        """Lets a task continue that has yielded that it is about to begin."""
+        self.channel.sendall(b"!")
 
     def part(self, deadline):
-        """Returns what a task yields next, or None at its end. Raises as parts does."""
-        part = marshal.loads(self.receive(int.from_bytes(self.receive(8, deadline), "big"), deadline))
+        """Returns what a task yields next, or None at its end. Raises NoAnswer, or the OSError of the task."""
+        self.channel.settimeout(max(deadline - time.monotonic(), 0.001))
+        try:
+            content = self.answers.read(int.from_bytes(self.answers.read(8), "big"))
+        except socket.timeout:
+            raise NoAnswer
+        if not content:
+            raise Bug("the end of a child process")
+        part = marshal.loads(content)
         if part and "error" in part:
             raise OSError(*part["error"])
         if part and "bug" in part:
             raise Bug(part["bug"])
         return part
 
-    def receive(self, size, deadline):
-        while len(self.received) < size:
-            if not select.select([self.channel], [], [], max(deadline - time.monotonic(), 0))[0]:
-                raise NoAnswer
-            content = self.channel.recv(PART)
-            if not content:
-                raise Bug("the end of a child process")
-            self.received += content
-        content = bytes(self.received[:size])
-        del self.received[:size]
-        return content
+    def parts(self, seconds):
+        """Yields what remains of the next task. Raises as part does."""
+        deadline = time.monotonic() + seconds
+        return iter(lambda: self.part(deadline), None)
 
-    def permit(self):
-        """Lets a task continue that has yielded that it is about to begin."""
-        self.channel.sendall(b"!")
+    def merge(self, merged, seconds):
+        """Adds what remains of the next task: that stays known if the rest does not answer. Raises as part does."""
+        for part in self.parts(seconds):
+            merged.update(part)
+        return merged
 
 
 def call(task, seconds, known=None):

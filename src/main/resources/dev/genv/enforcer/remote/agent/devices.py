@@ -33,8 +33,7 @@ def maps_of(folder):
 
 
 def is_open(fdinfo):
-    flags = [line.split()[1] for line in reading(read_file, fdinfo, 4096).get("value", b"").split(b"\n")
-             if line.startswith(b"flags:")]
+    flags = [line.split()[1] for line in lines_of(fdinfo, 4096) if line.startswith(b"flags:")]
     return bool(flags) and not int(flags[0], 8) & O_PATH
 
 
@@ -169,6 +168,6 @@ def device_uses(machine, pids):
         return dict.fromkeys(pids, device_use(False, error.strerror))
     if not majors:
         return dict.fromkeys(pids, device_use(True))  # as on WSL
-    memories = Memories(machine, time.monotonic() + machine.limit(READING_TIME, 0.5), READING_TIME, Children.MOST)
+    memories = Memories(machine, time.monotonic() + machine.limit(READING_TIME, 0.5), READING_TIME, MOST_CHILDREN)
     uses = memories.read(pids, lambda pid: DeviceFiles(machine, majors, False).use(pid))
     return {pid: uses[pid] or device_use(False, memories.failures[pid]["reason"]) for pid in pids}

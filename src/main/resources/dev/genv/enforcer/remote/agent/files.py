@@ -8,6 +8,11 @@ except ImportError:
     LIBRARY = STATX_BUFFER = None
 
 
+def signed(number):
+    """Returns a number of 64 bits in the range of the recipient's: a user's file system chooses its inode numbers."""
+    return number - (1 << 64) if number >> 63 else number
+
+
 def library_call(function, *arguments):
     """Calls a function of the C library that Python lacks, or has only in later versions. Raises OSError."""
     try:

@@ -11,7 +11,7 @@ def gpu_information(machine):
         names = sorted(os.listdir(folder))[:MOST_GPUS]
     except FileNotFoundError:
         names = []
-    yield {"gpus": [base64(read_file("%s/%s/information" % (folder, name), LARGEST_INFORMATION)) for name in names]}
+    yield {"gpus": [read_file("%s/%s/information" % (folder, name), LARGEST_INFORMATION) for name in names]}
 
 
 def holder_candidates(machine, listed, memories):
@@ -32,7 +32,7 @@ def holder_candidates(machine, listed, memories):
 def holder_facts(machine, listed):
     """Returns HolderFacts."""
     facts = {"gpus": [], "holders": [], "incomplete": ""}
-    if not machine.request["holders"]:
+    if not machine.request["deviceHolders"]:
         return facts
     seconds = machine.search_limit()
     memories = Memories(machine, time.monotonic() + seconds)  # a user can have several processes that do not answer

@@ -8,41 +8,21 @@ def lease(machine, state):
 
     Without a directory that only the present user can write there is no lease: not every login may create it.
     """
-    key = "none" if state is None else "%d:%d" % stamp(os.fstat(state))[:2]
     try:
         if not os.path.lexists(machine.request["run"]):
             os.mkdir(machine.request["run"], 0o700)
         directory = os.open(machine.request["run"], os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         status = os.fstat(directory)
-        is_private = status.st_uid == os.geteuid() and stat.S_IMODE(status.st_mode) == 0o700
-        return take_lease(machine, directory, key) if is_private else None
+        if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) != 0o700:
+            return None
+        file, stop = os.open("leases", os.O_RDWR | os.O_CREAT, 0o600, dir_fd=directory), time.monotonic() + 1
+        while not is_locked(file):
+            if time.monotonic() > stop:
+                return {"leased": {"secondsAgo": 0, "secondsLeft": 0}}
+            time.sleep(PAUSE)
+        return take_lease(machine, file, "none" if state is None else "%d:%d" % stamp(os.fstat(state))[:2])
     except OSError:
         return None
-
-
-def take_lease(machine, directory, key):
-    holder, seconds = machine.request["lease"]["holder"], machine.request["lease"]["seconds"]
-    lock, stop = os.open("lock", os.O_RDWR | os.O_CREAT, 0o600, dir_fd=directory), time.monotonic() + 1
-    while not is_locked(lock):
-        if time.monotonic() > stop:
-            return {"secondsAgo": 0, "secondsLeft": 0}
-        time.sleep(PAUSE)
-    now = machine.ticks()
-    # A user may exchange the state directory between the requests of two services.
-    leases = [(name, read_lease(machine, directory, name)) for name in os.listdir(directory)]
-    others = [each for name, each in leases if each and each[0] != holder and (name == key or each[3] == machine.state)]
-    if others:
-        other = max(others, key=lambda each: each[2])
-        return {"secondsAgo": (now - other[1]) // 100, "secondsLeft": (other[2] - now) // 100 + 1}
-    if seconds > 0:
-        # A user who creates and removes state directories must not fill this one.
-        for name, each in leases:
-            if ":" in name and not each:
-                os.unlink(name, dir_fd=directory)
-        file = os.open(key, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600, dir_fd=directory)
-        path = base64(os.fsencode(machine.state))
-        write(file, ("%s %d %d %s %s\n" % (holder, now, now + seconds * 100, machine.boot, path)).encode())
-    return None
 
 
 def is_locked(file):
@@ -53,15 +33,26 @@ def is_locked(file):
         return False
 
 
-def read_lease(machine, directory, name):
-    """Returns the holder, the begin and the end of a lease, and the path of the state directory; None if it has expired.
-
-    The path is empty in a lease of an earlier version of the service.
-    """
+def take_lease(machine, file, directory):
+    """Writes a lease on a state directory to the locked file, unless another service has one."""
+    now, seconds = machine.ticks(), machine.request["lease"]["seconds"]
+    ours = {"holder": machine.request["lease"]["holder"], "directory": directory, "path": machine.state,
+            "boot": machine.boot, "begin": now, "end": now + int(seconds * 100)}
     try:
-        words = read(os.open(name, os.O_RDONLY, dir_fd=directory), 4096).decode("ascii", "replace").split()
-        holder, begin, end, boot = words[0], int(words[1]), int(words[2]), words[3]
-        path = os.fsdecode(binascii.a2b_base64(words[4] if len(words) > 4 else ""))
-    except (OSError, ValueError, IndexError):
-        return None
-    return (holder, begin, end, path) if boot == machine.boot and end > machine.ticks() else None
+        leases = json.loads(read(file, LARGEST_LIST).decode())
+    except ValueError:
+        leases = []  # it is new, or its writer was killed
+    # A user who creates and removes state directories must not fill the file.
+    leases = [each for each in leases if each["boot"] == machine.boot and each["end"] > now]
+    # A user may exchange the state directory between the requests of two services.
+    others = [each for each in leases if each["holder"] != ours["holder"]
+              and (each["directory"] == directory or each["path"] == machine.state)]
+    if others:
+        other = max(others, key=lambda each: each["end"])
+        return {"leased": {"secondsAgo": (now - other["begin"]) // 100, "secondsLeft": (other["end"] - now) // 100 + 1}}
+    if seconds > 0:
+        former = (ours["holder"], directory)
+        leases = [each for each in leases if (each["holder"], each["directory"]) != former] + [ours]
+        os.ftruncate(file, 0)
+        os.pwrite(file, to_json(leases).encode(), 0)
+    return None

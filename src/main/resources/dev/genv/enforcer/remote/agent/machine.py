@@ -41,9 +41,6 @@ class Machine:
     def stat(self, task):
         return read_file(self.path(task, "stat"), 1 << 20)
 
-    def stat_text(self, task):
-        return base64(self.stat(task))
-
     def status(self, task, key):
         """Returns the value of a line of /proc/PID/status."""
         for line in read_file(self.path(task, "status"), 1 << 20).split(b"\n"):
@@ -90,8 +87,8 @@ class Machine:
         is_one_string = content.find(b"\0", 1) == len(content) - 1
         if is_one_string and task == pid and self.is_title(pid, stat_before):
             is_well_formed = False
-        return {"size": len(content) - 1, "id": base64(value[:LONGEST_ID]), "digest": digest,
-                "wellFormed": is_well_formed, "slurmJob": base64(job if len(job) <= LONGEST_JOB else b"")}
+        return {"size": len(content) - 1, "id": value[:LONGEST_ID], "digest": digest,
+                "wellFormed": is_well_formed, "slurmJob": job if len(job) <= LONGEST_JOB else b""}
 
     def is_title(self, pid, stat_before):
         """Whether a title extends from the arguments into the environ.
@@ -108,30 +105,26 @@ class Machine:
     def cgroup(self, pid):
         return read_file(self.path(pid, "cgroup"), LARGEST_CGROUP)
 
-    def cgroup_text(self, pid):
-        return reading(lambda: base64(self.cgroup(pid)))
-
     def origin(self, pid):
         """Returns the parts of ProcessFacts that tell containers and services apart."""
-        return {"cgroup": self.cgroup_text(pid),
-                "namespacePids": reading(lambda: base64(self.status(pid, b"NSpid")))}
+        return {"cgroup": reading(self.cgroup, pid), "namespacePids": reading(self.status, pid, b"NSpid")}
 
     def process(self, pid, is_related=False):
         """Yields the parts of ProcessFacts of a listed or a related process. What may hang comes last."""
         try:
             before = self.stat(pid)
-            yield {"before": {"value": base64(before)}, "uid": reading(self.uid, pid)}
+            yield {"before": {"value": before}, "uid": reading(self.uid, pid)}
             if is_related:
                 yield self.origin(pid)
             elif self.attributed is not None and (b"%d" % pid, fields(before)[19]) not in self.attributed:
-                yield {"cgroup": self.cgroup_text(pid)}
+                yield {"cgroup": reading(self.cgroup, pid)}
             task = self.running_task(pid, before)
             yield {"environ": reading(self.environ, pid, task, before)}
             if not is_related:
                 yield from self.executable(self.path(task, "exe"))
         except OSError as error:
             yield {"missing": failure(error)}
-        yield {"after": reading(self.stat_text, pid)}
+        yield {"after": reading(self.stat, pid)}
 
     def executable(self, link):
         """Yields a Reading of the ProgramFile that a process runs."""
@@ -164,7 +157,7 @@ class Machine:
     def mounts(self):
         """Returns the point, the type and the user (None if the kernel serves it) of each mount."""
         found = []
-        for line in reading(read_file, self.root + "/self/mountinfo").get("value", b"").split(b"\n"):
+        for line in lines_of(self.root + "/self/mountinfo"):
             before, _, after = line.partition(b" - ")
             words = before.split() + [b""] * 5
             kind, _, options = (after.split(b" ") + [b""] * 3)[:3]  # the source between them may be empty
@@ -176,9 +169,9 @@ class Machine:
         return found
 
 
-def identities(pairs):
+def identities(processes):
     """Returns the pids and start times of processes as they are written in stat."""
-    return {(b"%d" % pid, b"%d" % start) for pid, start in pairs}
+    return {(b"%d" % each["pid"], b"%d" % each["startTime"]) for each in processes}
 
 
 def fields(content):

@@ -34,12 +34,12 @@ def read_at_once(directory):
 
 
 def are_whole(files):
-    return all("absent" in file or is_whole(content) for file, content in files)
+    return all("absent" in file or is_whole(content_of(file)) for file in files)
 
 
 def is_whole(content):
     """Whether all objects and texts of a file end, so that no program is writing it."""
-    parts = (content or b"").replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')
+    parts = content.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')
     outside = b"".join(parts[::2])
     counts = [outside.count(bracket) for bracket in (b"{", b"}", b"[", b"]")]
     return len(parts) % 2 == 1 and counts[0] == counts[1] > 0 and counts[2] == counts[3]
@@ -63,7 +63,7 @@ def read_unlocked(directory):
 
 
 def other_enforcer(machine, directory):
-    """Returns the pid of an enforcer that acts here from the machine itself; None if there is none."""
+    """Returns OnMachine if an enforcer acts here from the machine itself."""
     try:
         file = open_in(directory, ENFORCER_LOCK)
         status = os.fstat(file)
@@ -73,7 +73,8 @@ def other_enforcer(machine, directory):
         if not is_private or status.st_uid != os.geteuid() or read(file, 64) != expected:
             return None
         pids = [pid for pid in machine.holders(status) if pid > 0]
-        return next((pid for pid in pids if reading(machine.uid, pid).get("value") == os.geteuid()), None)
+        ours = [pid for pid in pids if reading(machine.uid, pid).get("value") == os.geteuid()]
+        return {"onMachine": {"pid": ours[0]}} if ours else None
     except OSError:
         return None
 
@@ -96,8 +97,8 @@ def observe_state(machine, seconds, is_last):
             yield {"directory": unreadable("is replaced while it is read")}
         else:
             born = kernel_status("", directory, AT_EMPTY_PATH)[2]
-            yield {"directory": {"present": {"id": identity(status), "born": born}}, "lock": lock, "envs": files[0][0],
-                   "devices": files[1][0]}
+            yield {"directory": {"present": {"id": identity(status), "born": born}}, "lock": lock, "envs": files[0],
+                   "devices": files[1]}
     if machine.request["acts"] and is_last:
         yield {"leased": lease(machine, directory)}
 
@@ -147,12 +148,12 @@ def observe(machine):
     ids = [etc + "/machine-id", os.path.dirname(etc) + "/var/lib/dbus/machine-id"]
     facts = {"machine": {"machineId": first_line(*ids), "bootId": machine.boot,
                          "driver": first_line(machine.path("driver", "nvidia/version"))},
-             "accounts": {name: reading(text_file, etc + "/" + name, request[name]) for name in ("passwd", "subuid")},
+             "accounts": {name: reading(text_file, etc + "/" + name, request["omitted"][name]) for name in ("passwd", "subuid")},
              "programs": [reading(program_file, path) for path in request["programs"]]}
     facts["machine"]["beforeListing"] = machine.ticks()
-    facts["gpu"], pids, tool_hangs = gpu_facts(request["gpu"], machine)
+    facts["gpu"], pids, tool_hangs = gpu_facts(machine)
     facts["processes"] = process_facts(machine, sorted(pids))
-    facts["holders"] = holder_facts(machine, set(pids) - set(request["reused"]))
+    facts["holders"] = holder_facts(machine, set(pids) - set(request["reusedPids"]))
     subjects = facts["processes"] + [holder["process"] for holder in facts["holders"]["holders"]]
     facts["related"], facts["relatedOmission"] = related_facts(machine, subjects)
     facts["machine"]["beforeState"] = machine.ticks()
@@ -160,12 +161,10 @@ def observe(machine):
     facts["access"] = access_facts(machine, directory["isWritable"])
     readings = [each["envs"] for each in (facts["earlierState"], facts["state"]) if each]
     facts["liveness"] = liveness_facts(machine, readings)
-    other = {"leased": directory["leased"]} if directory["leased"] else None
-    if directory["enforcer"]:
-        other = {"onMachine": {"pid": directory["enforcer"]}}
-    facts["enforcers"] = {"other": other, "unusable": ""}
-    facts["verified"] = [{"pid": pid, "stat": reading(machine.stat_text, pid)} for pid in request["verified"]]
-    facts["gpu"]["status"] = status_reading(request["gpu"], machine, facts["gpu"])
+    facts["enforcers"] = {"other": directory["enforcer"] or directory["leased"], "unusable": ""}
+    facts["verified"] = [{"pid": pid, "stat": reading(machine.stat, pid)}
+                         for pid in {each["pid"] for each in request["verified"]}]
+    facts["gpu"]["status"] = status_reading(machine, facts["gpu"])
     shorten(facts)
     return {"facts": facts, "toolHangs": tool_hangs}
 

@@ -15,13 +15,15 @@ class Memories:
     of delays only that owner's processes.
     """
 
-    def __init__(self, machine, stop, patience=0.5, most_children=Children.MOST_OF_SEARCHES):
+    def __init__(self, machine, stop, patience=0.5, most_children=MOST_OF_SEARCHES):
         """patience: after this time (s) in all, it waits only shortly for each further process."""
         self.machine, self.stop, self.patience, self.most_children = machine, stop, patience, most_children
         self.waited, self.abandoned = 0, 0  # the time (s) for processes that did not answer, and their number
         # By owner: the number of processes that do not answer, and the time (s) of all.
         self.stuck, self.spent = collections.Counter(), collections.Counter()
         self.failures, self.uids = {}, {}  # by pid
+        self.ranges = sorted((each["first"], each["count"], each["owner"])
+                             for each in machine.request["subordinateUids"])
 
     def read(self, pids, task):
         """Executes a task for each process, one after the other, and returns what each yields, merged."""
@@ -86,9 +88,9 @@ class Memories:
 
     def owner(self, pid):
         """Returns the uid of a process or, if it is a subordinate uid, that of the account to which it belongs."""
-        uid, ranges = self.uid(pid) or 0, self.machine.request["subordinates"]
-        number = bisect.bisect(ranges, [uid, float("inf")])
-        first, count, owner = ranges[number - 1] if number else (0, 0, 0)
+        uid = self.uid(pid) or 0
+        number = bisect.bisect(self.ranges, (uid, float("inf")))
+        first, count, owner = self.ranges[number - 1] if number else (0, 0, 0)
         return owner if uid - first < count else uid
 
     def with_share(self, pids):
@@ -109,8 +111,7 @@ class Memories:
         for pid in pids:
             fact = values.get(pid, {})
             missing = fact.pop("missing", self.failures.get(pid, failed("SKIPPED")))
-            for key, read_now in (("before", self.machine.stat_text), ("uid", self.machine.uid),
-                                  ("after", self.machine.stat_text)):
+            for key, read_now in (("before", self.machine.stat), ("uid", self.machine.uid), ("after", self.machine.stat)):
                 if key not in fact:
                     fact[key] = missing if missing["failure"] == "ABSENT" else reading(read_now, pid)
             unread = failed("SKIPPED")
@@ -130,8 +131,8 @@ def in_turns(pids, user):
 
 def process_facts(machine, pids):
     """Returns ProcessFacts of these processes."""
-    memories = Memories(machine, time.monotonic() + machine.limit(READING_TIME, 0.22), READING_TIME, Children.MOST)
-    skipped = set(machine.request["skip"]).intersection(pids)
+    memories = Memories(machine, time.monotonic() + machine.limit(READING_TIME, 0.22), READING_TIME, MOST_CHILDREN)
+    skipped = {each["pid"] for each in machine.request["omitted"]["processes"]}.intersection(pids)
     memories.stuck.update(map(memories.owner, skipped))
     wanted = set(pids) - skipped
     order = [pid for pid in dict.fromkeys(machine.request["first"] + pids) if pid in wanted]
@@ -140,7 +141,7 @@ def process_facts(machine, pids):
 
 def liveness_facts(machine, readings):
     """Returns LivenessFacts: which of all numbers in the readings of envs.json are processes, and which kernels run."""
-    content = b" ".join(binascii.a2b_base64(envs.get("present", {"content": ""})["content"]) for envs in readings)
+    content = b" ".join(map(content_of, readings))
     kernels = {"files": [], "unsearched": ""}
     try:
         pids = machine.pids()
@@ -157,7 +158,7 @@ def liveness_facts(machine, readings):
     dense = content.translate(None, b" \t\r\n")
     # Escapes may hide the name of the field; then the search may be unnecessary.
     if dense.count(b'"kernel_ids":[') > dense.count(b'"kernel_ids":[]') or b"\\" in content:
-        if machine.request["skipKernels"]:
+        if machine.request["omitted"]["kernels"]:
             kernels["unsearched"] = "reading the arguments of a process hung in an earlier observation"
         else:
             wanted = None if b"\\" in content else set(content.split(b'"'))

@@ -77,7 +77,7 @@ def needs_relations(fact, settled):
     """Whether the membership of a process is still open, because its environ is not as execve(2) wrote it."""
     if "value" not in fact["before"] or "value" not in fact["environ"]:
         return False
-    stat, environ = fields(binascii.a2b_base64(fact["before"]["value"])), fact["environ"]["value"]
+    stat, environ = fields(fact["before"]["value"]), fact["environ"]["value"]
     is_exiting = environ["size"] == 0 and stat[48] == b"0" and not has_exited(stat)
     return not is_exiting and not is_intact(stat, environ) and (b"%d" % fact["pid"], stat[19]) not in settled
 

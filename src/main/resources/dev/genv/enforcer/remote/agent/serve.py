@@ -2,15 +2,6 @@
 FUNCTIONS = {"observe": observe, "examine": examine, "signal": send_signals, "swapDevices": swap_devices}
 
 
-def native(value):
-    """Returns a request with its texts as Python has the names of files, whatever the locale is."""
-    if isinstance(value, str):
-        return os.fsdecode(value.encode("utf-8", "surrogatepass"))
-    if isinstance(value, dict):
-        return {key: native(each) for key, each in value.items()}
-    return [native(each) for each in value] if isinstance(value, list) else value
-
-
 def serve(seconds):
     """Answers requests until standard input ends, or until none comes for this time.
 
@@ -42,7 +33,7 @@ def serve(seconds):
 
 def respond(content):
     """Executes a request, which is JSON, prints the answer, and returns whether the agent is still in order."""
-    request = native(json.loads(content.decode()))
+    request = json.loads(os.fsdecode(content))  # with texts as Python has the names of files, whatever the locale is
     nonce = request["nonce"].encode()
     # The output of the login before this one may have no end.
     write(1, b"\n@%s received\n" % nonce)
@@ -56,7 +47,7 @@ def respond(content):
         answer = {"failed": "the agent failed: %s" % where(error)}
     content = to_json(answer).encode()
     write(1, b"@%s %s %08x\n" % (nonce, content, crc32(content)))
-    Children.wait()
+    await_children()
     return "failed" not in answer
 
 

@@ -50,11 +50,11 @@ def stamp_in(directory, name):
 
 
 def refused(cause, number=0, reason=""):
-    return {"unreadable": {"cause": cause, "number": number, "reason": reason}}, None
+    return {"unreadable": {"cause": cause, "number": number, "reason": reason}}
 
 
 def state_file(directory, name, descriptor=None):
-    """Returns a StateFile, and its bytes if it is present. It closes the descriptor."""
+    """Returns a StateFile. It closes the descriptor."""
     try:
         descriptor = open_in(directory, name) if descriptor is None else descriptor
         status = os.fstat(descriptor)
@@ -67,15 +67,20 @@ def state_file(directory, name, descriptor=None):
         content = read(descriptor, status.st_size + 1)
         if len(content) != status.st_size or stamp(os.fstat(descriptor)) != stamp(status):
             return refused("CHANGED_WHILE_READ")
-        return {"present": {"content": base64(content)}}, content
+        return {"present": {"content": content}}
     except FileNotFoundError:
-        return {"absent": {}}, None
+        return {"absent": {}}
     except OSError as error:
         known = {errno.ELOOP: "SYMBOLIC_LINK", errno.EACCES: "DENIED", errno.ENXIO: "NOT_REGULAR"}
         return refused(known[error.errno]) if error.errno in known else refused("OTHER", 0, error.strerror)
     finally:
         if descriptor is not None:
             os.close(descriptor)
+
+
+def content_of(file):
+    """Returns the bytes of a StateFile; none if it is not present."""
+    return file.get("present", {"content": b""})["content"]
 
 
 class GenvLock:
@@ -156,5 +161,5 @@ class GenvLock:
 
     @staticmethod
     def holder(machine, pid):
-        return {"pid": pid, "stat": reading(machine.stat_text, pid).get("value"),
+        return {"pid": pid, "stat": reading(machine.stat, pid).get("value"),
                 "uid": reading(machine.uid, pid).get("value")}

@@ -51,7 +51,7 @@ def text_file(path, known):
         if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_ACCOUNTS:
             raise OSError(errno.EINVAL, "it is not a file of at most %d bytes" % LARGEST_ACCOUNTS)
         version = ":".join(map(str, stamp(status)))
-        return {"version": version, "content": None if version == known else base64(file.read(LARGEST_ACCOUNTS))}
+        return {"version": version, "content": None if version == known else file.read(LARGEST_ACCOUNTS)}
 
 
 def find_program(name):

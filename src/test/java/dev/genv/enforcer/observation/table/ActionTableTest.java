@@ -17,7 +17,7 @@ import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
-import dev.genv.enforcer.remote.agent.LocalAgent;
+import dev.genv.enforcer.remote.agent.LocalPython;
 import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
@@ -142,8 +142,9 @@ class ActionTableTest {
         var programs = node.settings().programs().stream()
                 .map(program -> program.path().toString())
                 .toList();
-        var agent = new LocalAgent(proc.root(), etc, folder.resolve("run"), state, tool.path(), LOCK_LIMIT, programs);
-        return new ObservedHost(node.settings(), new Meddling(hands == Hands.NODE ? node.machine() : agent.machine()));
+        var agent =
+                LocalPython.machine(proc.root(), etc, folder.resolve("run"), state, tool.path(), LOCK_LIMIT, programs);
+        return new ObservedHost(node.settings(), new Meddling(hands == Hands.NODE ? node.machine() : agent));
     }
 
     /** The hands, with what happens directly before each action. */

@@ -24,7 +24,7 @@ import dev.genv.enforcer.host.StateFacts.LockFacts;
 import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.observation.ObserverSettings;
-import dev.genv.enforcer.remote.agent.LocalAgent;
+import dev.genv.enforcer.remote.agent.LocalPython;
 import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
@@ -333,8 +333,9 @@ final class DescribedMachine implements AutoCloseable {
         var paths = settings().programs().stream()
                 .map(program -> root + program.path().toString())
                 .toList();
-        var agent = new LocalAgent(proc.root(), etc, root.resolve("run"), state, tool.path(), LOCK_LIMIT, paths);
-        return new ObservedHost(settings(), agent.machine());
+        var run = root.resolve("run");
+        return new ObservedHost(
+                settings(), LocalPython.machine(proc.root(), etc, run, state, tool.path(), LOCK_LIMIT, paths));
     }
 
     @Override

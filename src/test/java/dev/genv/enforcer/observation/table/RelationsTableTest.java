@@ -3,7 +3,7 @@ package dev.genv.enforcer.observation.table;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.host.Machine;
-import dev.genv.enforcer.enforcement.host.Machine.ObservationRequest;
+import dev.genv.enforcer.host.ObservationRequest;
 import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;

@@ -2,6 +2,7 @@ package dev.genv.enforcer.remote.agent;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.Connection.CommandResult;
 import dev.genv.enforcer.remote.agent.AgentCommand.AgentFailure;
@@ -30,10 +31,12 @@ class AgentFailureTest {
                 "SUDO_REFUSED | 1 | true | sudo: effective uid is not 0, is it on a 'nosuid' file system |" + REFUSED,
                 "AGENT_FAILED | 1 | false | sudo: a password is required | exited with 1: sudo: ",
                 "SUDO_MISSING | 127 | true | bash: line 1: sudo: command not found | there is no sudo",
-                "AGENT_MISSING | 127 | false | bash: /usr/bin/python3: No such file or directory | there is no /usr/bin",
+                "AGENT_MISSING | 127 | false | bash: /usr/bin/python3: No such file or directory | there is no"
+                        + " /usr/bin",
                 "AGENT_MISSING | 127 | false | sh: 1: /usr/bin/python3: not found | there is no /usr/bin/python3: sh",
                 "AGENT_MISSING | 127 | false | '' | there is no /usr/bin/python3: it printed nothing",
-                "AGENT_MISSING | 1 | true | sudo: /usr/bin/python3: command not found | there is no /usr/bin/python3: sudo: ",
+                "AGENT_MISSING | 1 | true | sudo: /usr/bin/python3: command not found | there is no /usr/bin/python3:"
+                        + " sudo: ",
                 "AGENT_MISSING | 1 | true | SyntaxError: invalid syntax |" + TOO_OLD,
                 "AGENT_MISSING | 1 | true | Python 3.5 is too old |" + TOO_OLD,
                 "AGENT_MISSING | 1 | true | Unknown option: -I |" + TOO_OLD,
@@ -53,7 +56,7 @@ class AgentFailureTest {
 
     @Test
     void reportsWhyTheCommandWasInterrupted() {
-        var interruption = new CommandResult.Interruption(ProblemCode.TIMEOUT, "it took longer than 10 s");
+        var interruption = new UnreachableException(ProblemCode.TIMEOUT, "it took longer than 10 s");
         var result = new CommandResult("", "sudo: a password is required", null, interruption);
         var failure = AgentFailure.of(result, true);
         assertThat(failure.code()).isEqualTo(ProblemCode.TIMEOUT);

@@ -3,7 +3,7 @@ package dev.genv.enforcer.remote.agent;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.remote.agent.AgentOutput.UnreadableAnswerException;
+import dev.genv.enforcer.remote.agent.AgentOutput.LostAnswerException;
 import java.nio.charset.StandardCharsets;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
@@ -58,7 +58,7 @@ class AgentOutputTest {
     void answerWithoutItsBeginningIsNotRead() {
         for (var start = 1; start < ANSWER.length() - 1; start++) {
             var cut = "@5f0c " + ANSWER.substring(Math.max(start, "@5f0c ".length() + 1));
-            assertThatThrownBy(() -> AgentOutput.parse(cut, NONCE)).isInstanceOf(UnreadableAnswerException.class);
+            assertThatThrownBy(() -> AgentOutput.parse(cut, NONCE)).isInstanceOf(LostAnswerException.class);
         }
     }
 
@@ -68,7 +68,7 @@ class AgentOutputTest {
             var changed = ANSWER.substring(0, at) + (char) (ANSWER.charAt(at) ^ 1) + ANSWER.substring(at + 1);
             assertThatThrownBy(() -> AgentOutput.parse(changed, NONCE))
                     .as(changed)
-                    .isInstanceOf(UnreadableAnswerException.class);
+                    .isInstanceOf(LostAnswerException.class);
         }
     }
 
@@ -83,8 +83,8 @@ class AgentOutputTest {
     void refusesWhatFollowsTheAnswer() {
         for (var more : new String[] {ANSWER, "@5f0c begun 1\n", "@5f0c \n"}) {
             assertThatThrownBy(() -> AgentOutput.parse(ANSWER + more, NONCE))
-                    .isInstanceOf(UnreadableAnswerException.class)
-                    .hasMessage("it continues after its end");
+                    .isInstanceOf(LostAnswerException.class)
+                    .hasMessageEndingWith("it continues after its end");
         }
     }
 
@@ -92,7 +92,7 @@ class AgentOutputTest {
     @ValueSource(strings = {"begun ", "begun x", "begun -1", "begun 1 2", "begun 9999999999", "{}", "{} ", "", "ended"})
     void refusesInvalidLines(String line) {
         assertThatThrownBy(() -> AgentOutput.parse("@5f0c " + line + "\n", NONCE))
-                .isInstanceOf(UnreadableAnswerException.class);
+                .isInstanceOf(LostAnswerException.class);
     }
 
     @Test

@@ -29,23 +29,32 @@ class HostMemoryTest {
     private static final Kernels HANG = new Kernels(Set.of(), "process 7 of uid 1000: reading its arguments hangs");
     private static final Kernels FOUND = new Kernels(Set.of("kernel-1.json"), "");
     private static final ProcessId SILENT = new ProcessId(1, 7);
+    private static final Reading<EnvironFacts> TIMEOUT = Reading.failed(Failure.TIMEOUT, "");
 
     private final AtomicLong nanos = new AtomicLong(-5);
     private final HostMemory memory = new HostMemory(nanos::get);
     private final HangBackoff<String> backoff = new HangBackoff<>(nanos::get);
+
+    private AccountFacts accounts = SAMPLE.accounts();
+    private GpuFacts gpu = SAMPLE.gpu();
+    private HolderFacts holders = SAMPLE.holders();
+    private Kernels kernels = Kernels.NONE;
+    private boolean toolHangs;
 
     private void awaitEndOfShortestPause() {
         nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
     }
 
     @Test
-    void doublesThePauseUpToOneHour() {
+    void doublesThePauseUpToOneHourUntilAnAnswer() {
         assertThat(backoff.isPaused("a")).isFalse();
         for (var length = Duration.ofMinutes(1); length.toMinutes() < 60; length = length.multipliedBy(2)) {
             assertPausedFor(length);
         }
         assertPausedFor(Duration.ofHours(1));
         assertPausedFor(Duration.ofHours(1));
+        backoff.record("a", false);
+        assertPausedFor(Duration.ofMinutes(1));
     }
 
     private void assertPausedFor(Duration length) {
@@ -59,15 +68,6 @@ class HostMemoryTest {
     }
 
     @Test
-    void answerEndsThePause() {
-        backoff.record("a", true);
-        backoff.record("a", true);
-        backoff.record("a", false);
-        assertThat(backoff.isPaused("a")).isFalse();
-        assertPausedFor(Duration.ofMinutes(1));
-    }
-
-    @Test
     void keepsAtMostOneThousandEntries() {
         for (var i = 0; i < 1500; i++) {
             backoff.record("number " + i, true);
@@ -77,29 +77,24 @@ class HostMemoryTest {
 
     @Test
     void leavesOutToolThatCannotBeKilledForAWhile() {
-        record(SAMPLE.gpu(), FOUND, true);
+        toolHangs = true;
+        record();
         assertThat(memory.omitted().tool()).isTrue();
-        record(SAMPLE.gpu(), FOUND, true); // it was not run
+        record(); // it was not run
         awaitEndOfShortestPause();
         assertThat(memory.omitted().tool()).isFalse();
-        record(SAMPLE.gpu(), FOUND, false);
+        toolHangs = false;
+        record();
         assertThat(memory.omitted().tool()).isFalse();
-    }
-
-    @Test
-    void leavesOutKernelsThatHangForAWhile() {
-        record(HANG);
-        assertThat(memory.omitted().kernels()).isTrue();
-        record(HANG); // they were not searched
-        awaitEndOfShortestPause();
-        assertThat(memory.omitted().kernels()).isFalse();
     }
 
     /** Otherwise a user could end each pause by an environment without kernels. */
     @Test
     void pauseGrowsAlthoughThereWasNothingToSearchInBetween() {
         record(HANG);
+        record(HANG); // they were not searched
         awaitEndOfShortestPause();
+        assertThat(memory.omitted().kernels()).isFalse();
         record(Kernels.NONE);
         record(HANG);
         awaitEndOfShortestPause();
@@ -130,8 +125,10 @@ class HostMemoryTest {
     @Test
     void remembersTheVersionsOfTheAccounts() {
         assertThat(memory.omitted().passwd()).isEmpty();
-        recordAccounts(Reading.of(new TextFile("1", null)), Reading.of(new TextFile("2", null)));
-        recordAccounts(Reading.failed(Failure.DENIED, ""), Reading.of(new TextFile("3", null)));
+        accounts = new AccountFacts(Reading.of(new TextFile("1", null)), Reading.of(new TextFile("2", null)));
+        record();
+        accounts = new AccountFacts(Reading.failed(Failure.DENIED, ""), Reading.of(new TextFile("3", null)));
+        record();
         assertThat(memory.omitted().passwd()).isEqualTo("1");
         assertThat(memory.omitted().subuid()).isEqualTo("3");
     }
@@ -139,7 +136,7 @@ class HostMemoryTest {
     @Test
     void skipsOnlyTheProcessesThatDidNotAnswer() {
         recordProcesses(
-                process(1, 7, Reading.failed(Failure.TIMEOUT, "")),
+                process(1, 7, TIMEOUT),
                 process(2, 7, SAMPLE.processes().getFirst().environ()),
                 process(3, 7, Reading.failed(Failure.DENIED, "")));
         assertThat(memory.omitted().processes()).containsExactly(SILENT);
@@ -147,37 +144,35 @@ class HostMemoryTest {
 
     @Test
     void skippedProcessDoesNotExtendItsPause() {
-        recordProcesses(process(1, 7, Reading.failed(Failure.TIMEOUT, "")));
-        nanos.addAndGet(Duration.ofSeconds(59).toNanos());
+        recordProcesses(process(1, 7, TIMEOUT));
+        nanos.addAndGet(HangBackoff.SHORTEST.toNanos() - 1);
         for (var failure : List.of(Failure.SKIPPED, Failure.NO_TIME)) {
             recordProcesses(process(1, 7, Reading.failed(failure, "")));
             assertThat(memory.omitted().processes()).hasSize(1);
         }
-        nanos.addAndGet(Duration.ofSeconds(1).toNanos());
-        assertThat(memory.omitted().processes()).isEmpty();
-    }
-
-    @Test
-    void pauseDoesNotApplyToANewProcessWithTheSamePid() {
-        recordProcesses(process(1, 3, Reading.failed(Failure.TIMEOUT, "")));
-        recordProcesses(process(1, 7, Reading.failed(Failure.SKIPPED, "")));
+        nanos.incrementAndGet();
         assertThat(memory.omitted().processes()).isEmpty();
     }
 
     @Test
     void pauseEndsWithTheProcess() {
-        recordProcesses(process(1, 7, Reading.failed(Failure.TIMEOUT, "")));
+        recordProcesses(process(1, 7, TIMEOUT));
         recordProcesses(process(1, Reading.failed(Failure.OTHER, ""), Reading.failed(Failure.SKIPPED, "")));
         assertThat(memory.omitted().processes()).containsExactly(SILENT);
         recordProcesses(process(1, Reading.failed(Failure.ABSENT, ""), Reading.failed(Failure.ABSENT, "")));
         assertThat(memory.omitted().processes()).isEmpty();
+        recordProcesses(process(1, 3, TIMEOUT));
+        recordProcesses(process(1, 7, Reading.failed(Failure.SKIPPED, "")));
+        assertThat(memory.omitted().processes())
+                .as("a new process with the pid")
+                .isEmpty();
     }
 
     @Test
     void leavesOutAHolderThatDoesNotAnswer() {
-        var silent = process(1, 7, Reading.failed(Failure.TIMEOUT, ""));
-        var holders = new HolderFacts(List.of(), List.of(new HolderFacts.Holder(silent, List.of(0), List.of())), "");
-        record(SAMPLE.accounts(), SAMPLE.gpu(), holders, SAMPLE.liveness(), false);
+        holders = new HolderFacts(
+                List.of(), List.of(new HolderFacts.Holder(process(1, 7, TIMEOUT), List.of(0), List.of())), "");
+        record();
         assertThat(memory.omitted().processes()).containsExactly(SILENT);
     }
 
@@ -195,24 +190,16 @@ class HostMemoryTest {
     }
 
     private void recordStatus(Reading<ToolOutput> answer) {
-        record(SAMPLE.gpu().withStatus(answer), SAMPLE.liveness().kernels(), false);
+        gpu = SAMPLE.gpu().withStatus(answer);
+        record();
     }
 
-    private void recordAccounts(Reading<TextFile> passwd, Reading<TextFile> subuid) {
-        record(new AccountFacts(passwd, subuid), SAMPLE.gpu(), SAMPLE.holders(), SAMPLE.liveness(), false);
+    private void record(Kernels found) {
+        kernels = found;
+        record();
     }
 
-    private void record(Kernels kernels) {
-        record(SAMPLE.gpu(), kernels, false);
-    }
-
-    private void record(GpuFacts gpu, Kernels kernels, boolean toolHangs) {
-        var liveness = new LivenessFacts(Reading.of(List.of()), kernels);
-        record(SAMPLE.accounts(), gpu, SAMPLE.holders(), liveness, toolHangs);
-    }
-
-    private void record(
-            AccountFacts accounts, GpuFacts gpu, HolderFacts holders, LivenessFacts liveness, boolean toolHangs) {
+    private void record() {
         var facts = new HostFacts(
                 SAMPLE.machine(),
                 SAMPLE.access(),
@@ -225,7 +212,7 @@ class HostMemoryTest {
                 holders,
                 SAMPLE.earlierState(),
                 SAMPLE.state(),
-                liveness,
+                new LivenessFacts(Reading.of(List.of()), kernels),
                 SAMPLE.enforcers(),
                 SAMPLE.verified());
         memory.record(new Answer.Observed(facts, toolHangs), memory.omitted());

@@ -103,11 +103,12 @@ class PythonGpuTest extends PythonFixture {
     void doesNotRunWhatHungBefore() throws Exception {
         var calls = folder.resolve("calls");
         machine.nvidiaSmi.fault("echo \"$1\" >>%s; ".formatted(calls));
-        machine.gpu().put("status", "--query-gpu=temperature.gpu").put("skipStatus", true);
+        machine.request.put("deviceStatus", true);
+        machine.omitted().put("status", true);
         assertThat(machine.facts().at("/gpu/status/failure").asText()).isEqualTo("SKIPPED");
         assertThat(Files.readString(calls)).contains("--query-compute-apps").doesNotContain("temperature");
         Files.delete(calls);
-        machine.gpu().put("skip", true).put("skipStatus", false);
+        machine.omitted().put("tool", true).put("status", false);
         assertFailed(machine.facts(), "SKIPPED", "nvidia-smi hung in an earlier observation");
         assertThat(calls).doesNotExist();
     }
@@ -127,7 +128,7 @@ class PythonGpuTest extends PythonFixture {
 
     @Test
     void hangingStatusCostsNothingElse() throws Exception {
-        machine.gpu().put("status", "--query-gpu=temperature.gpu");
+        machine.request.put("deviceStatus", true);
         machine.nvidiaSmi.fault("case $1 in *temperature*) exec sleep 600 ;; esac");
         var answer = machine.run(machine.input("observe")).answer();
         assertThat(answer.get("toolHangs").asBoolean()).isFalse();

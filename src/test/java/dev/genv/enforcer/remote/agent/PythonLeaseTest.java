@@ -14,6 +14,8 @@ import org.junit.jupiter.api.Test;
 
 /** Several services act on one machine over SSH: only one of them does at a time. */
 class PythonLeaseTest extends PythonFixture {
+    private static final String LEASED =
+            "another service acted on this host \\d+ s ago: observing only until its lease expires, in \\d+ s";
 
     @BeforeEach
     void writeState() throws IOException {
@@ -47,17 +49,19 @@ class PythonLeaseTest extends PythonFixture {
     @Test
     void leaseIsCheckedAgainBeforeActing() throws Exception {
         observe("one");
-        var ours = Files.readString(leaseFile());
-        Files.writeString(leaseFile(), ours.replaceFirst("^one", "another"));
+        var ours = Files.readString(leases());
+        Files.writeString(leases(), changed(ours, "\"one\"", "\"another\""));
         try (var child = Child.inEnvironment("15971")) {
             var answer = machine.run(machine.signalInput(child.pid())).answer();
-            assertThat(answer.at("/leased/secondsLeft").asLong()).isBetween(1L, 3600L);
-            assertThat(answer.get("signals")).isEmpty();
-            answer = machine.swapDevices("", "{}");
-            assertThat(answer.at("/leased/secondsLeft").asLong()).isBetween(1L, 3600L);
-            assertThat(answer.get("swap").isNull()).isTrue();
+            var result = answer.at("/signals/0/result");
+            assertThat(result.get("kind").asText()).isEqualTo("NOT_SENT");
+            assertThat(result.get("reason").asText()).matches(LEASED);
+            assertThat(machine.swapDevices("", "{}")
+                            .at("/swap/notWritten/reason")
+                            .asText())
+                    .matches(LEASED);
             assertThat(child.isAlive()).isTrue();
-            Files.writeString(leaseFile(), ours);
+            Files.writeString(leases(), ours);
             assertThat(machine.signal(child.pid())).isEqualTo("SENT");
         }
     }
@@ -65,13 +69,19 @@ class PythonLeaseTest extends PythonFixture {
     @Test
     void leaseEndsWithItsTimeOrAReboot() throws Exception {
         observe("one");
-        var boot = machine.request.get("boot").asText();
-        var lease = leaseFile();
+        var ours = Files.readString(leases());
         for (var old : List.of(
-                "one 1 5 " + boot, "one 1 999999999 other-boot", "", "one", "one x 9 " + boot, "one 1", "\0ä")) {
-            Files.writeString(lease, old + "\n");
+                changed(ours, machine.request.get("boot").asText(), "another boot"),
+                ours.replaceFirst("\"end\":\\d+", "\"end\":5"),
+                ours.substring(0, ours.length() - 1),
+                "",
+                "\0ä")) {
+            Files.writeString(leases(), old);
             assertThat(observe("two").isNull()).as(old).isTrue();
             assertThat(observe("one").has("leased")).as(old).isTrue();
+            assertThat(Files.readString(leases()))
+                    .as("the expired one is removed")
+                    .containsOnlyOnce("holder");
         }
     }
 
@@ -83,18 +93,6 @@ class PythonLeaseTest extends PythonFixture {
         assertThat(observe("one").isNull()).isTrue();
         machine.request.withObject("/lease").put("seconds", 0);
         assertThat(observe("single").has("leased")).isTrue();
-    }
-
-    @Test
-    void removesExpiredLeases() throws Exception {
-        observe("one");
-        var lease = leaseFile();
-        var former = Files.writeString(machine.run.resolve("1:2"), "one 1 5 boot\n");
-        var garbage = Files.writeString(machine.run.resolve("1:3"), "");
-        observe("one");
-        assertThat(former).doesNotExist();
-        assertThat(garbage).doesNotExist();
-        assertThat(lease).exists();
     }
 
     @Test
@@ -122,18 +120,14 @@ class PythonLeaseTest extends PythonFixture {
     @Test
     void anotherServiceMayHoldTheLeaseWhileItsLockIsHeld() throws Exception {
         observe("one");
-        try (var _ = RealFlock.take(machine.run.resolve("lock"))) {
+        try (var _ = RealFlock.take(leases())) {
             assertThat(observe("one").at("/leased/secondsLeft").asLong()).isZero();
         }
         assertThat(observe("one").isNull()).isTrue();
     }
 
-    private Path leaseFile() throws IOException {
-        try (var files = Files.list(machine.run)) {
-            return files.filter(file -> file.getFileName().toString().contains(":"))
-                    .findFirst()
-                    .orElseThrow();
-        }
+    private Path leases() {
+        return machine.run.resolve("leases");
     }
 
     private JsonNode observe(String holder) throws Exception {

@@ -58,6 +58,18 @@ class PythonProcessTest extends PythonFixture {
         return machine.facts().get("related").findValuesAsText("pid");
     }
 
+    @Test
+    void hangingRelatedProcessIsLeftOut() throws Exception {
+        machine.request.put("budget", 20);
+        process(500).parent(400).uid(1003).environ("A=B").overwrite();
+        hang(proc.process(400).parent(300).uid(1003), "environ");
+        proc.process(300).uid(1003);
+        var facts = machine.facts();
+        assertThat(facts.get("related").findValuesAsText("pid")).containsExactly("300", "400");
+        assertThat(facts.get("relatedOmission")).hasToString("{\"ofAnyUser\":false,\"uids\":[1003]}");
+        assertThat(facts.at("/related/1/environ/failure").asText()).isIn("TIMEOUT", "NO_TIME");
+    }
+
     /** Such a process can have any number of bytes in place of its environ. */
     @Test
     void readsTheFirstEightMebibytesOfAnEnviron() throws Exception {
@@ -109,14 +121,14 @@ class PythonProcessTest extends PythonFixture {
     @Test
     void ownerOfManySkippedProcessesHasNoShareLeft() throws Exception {
         machine.request
-                .withArray("/subordinates")
-                .addArray()
-                .add(100_000)
-                .add(65_536)
-                .add(2000);
+                .withArray("/subordinateUids")
+                .addObject()
+                .put("first", 100_000)
+                .put("count", 65_536)
+                .put("owner", 2000);
         for (var pid = 10; pid < 18; pid++) {
             hang(process(pid).uid(100_000 + pid), "environ");
-            machine.request.withArray("/skip").add(pid);
+            machine.omitted().withArray("/processes").addObject().put("pid", pid);
         }
         process(18).uid(2000).environ(VARIABLE_A);
         process(19).uid(2001).environ(VARIABLE_A);

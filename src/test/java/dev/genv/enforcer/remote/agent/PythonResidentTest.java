@@ -4,7 +4,9 @@ import static dev.genv.enforcer.remote.agent.PythonMachine.answer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.remote.agent.AgentCommand.AgentProgram;
+import dev.genv.enforcer.remote.agent.LocalPython.PythonProcess;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -37,7 +39,7 @@ class PythonResidentTest extends PythonFixture {
     void endsWithItsInput() throws Exception {
         try (var agent = start(PythonMachine.PROGRAM)) {
             answer(agent, machine.line("observe"));
-            assertThat(agent.end(PythonMachine.TIMEOUT)).isTrue();
+            assertThat(agent.end(LocalPython.TIMEOUT)).isTrue();
             assertThat(agent.process.exitValue()).isZero();
         }
     }
@@ -140,11 +142,11 @@ class PythonResidentTest extends PythonFixture {
     void startsNoChildrenWhileManyHang() throws Exception {
         var pids = folder.resolve("pids");
         machine.request.put("lockTimeout", 0.2).put("budget", 3);
-        machine.gpu().put("skip", true);
+        machine.omitted().put("tool", true);
         var hang = "open('%s', 'a').write('%%d\\\\n' %% os.getpid()), time.sleep(3600)".formatted(pids);
         var input = machine.input("observe")
                 .replace("signal.SIGKILL", "0")
-                .replace("MOST = 256", "MOST = 2")
+                .replace("MOST_CHILDREN = 256", "MOST_CHILDREN = 2")
                 .replaceFirst("(?m)^(def open_state\\(.*\\n.*\\n)", "$1    " + hang + "\n");
         var again = input.substring(input.lastIndexOf("respond("));
         try {
@@ -190,10 +192,11 @@ class PythonResidentTest extends PythonFixture {
         machine.request
                 .putArray("signals")
                 .addObject()
+                .put("kill", false)
+                .<ObjectNode>set("digest", seen)
+                .putObject("process")
                 .put("pid", child.pid())
-                .put("startTime", 1)
-                .put("signal", "TERM")
-                .set("digest", seen);
+                .put("startTime", 1);
         return machine.line("signal");
     }
 

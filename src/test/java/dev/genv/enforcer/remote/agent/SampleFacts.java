@@ -114,9 +114,8 @@ public final class SampleFacts {
                     true,
                     List.of(Reading.of(new ProgramFile(new FileId(1, 2), 3))),
                     List.of(new Examined(ALL.processes().getFirst(), new DeviceUse(false, "why"), "digest"))),
-            new Answer.ToSignals(
-                    new Answer.Leased(1, 2), List.of(new Answer.Signalled(7, new SignalResult(Kind.DENIED, "why")))),
-            new Answer.ToSwap(new Answer.Leased(1, 2), new SwapResult.Locked(LOCK)));
+            new Answer.ToSignals(List.of(new Answer.Signalled(7, new SignalResult(Kind.DENIED, "why")))),
+            new Answer.ToSwap(new SwapResult.Locked(LOCK)));
 
     private SampleFacts() {}
 

@@ -25,12 +25,12 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Unlisted processes, as the agent finds them. */
 class UnlistedAgentTest extends UnlistedSuite {
-    private final Machine machine;
+    private final PythonMachine machine;
     private final Path proc;
-    private final Machine.AgentHost host;
+    private final PythonMachine.AgentHost host;
 
     UnlistedAgentTest(@TempDir Path folder) throws IOException {
-        machine = new Machine(folder);
+        machine = new PythonMachine(folder);
         proc = folder.resolve("proc");
         machine.useFakeProc(proc);
         // The processes are real, so the time must be too.
