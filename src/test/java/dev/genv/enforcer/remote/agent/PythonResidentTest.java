@@ -63,7 +63,7 @@ class PythonResidentTest extends PythonFixture {
         try (var agent = start(PythonMachine.PROGRAM)) {
             machine.request.withObject("/lease").put("seconds", "x"); // a child process reads it
             assertThat(answer(agent, machine.line("observe")).get("failed").asText())
-                    .matches("the agent failed: TypeError in line \\d+");
+                    .matches("the agent failed: ValueError in line \\d+");
             assertThat(agent.process.waitFor()).isZero();
         }
         machine.request.remove("gpu");
