@@ -55,13 +55,8 @@ public final class SshAccess {
     @SuppressWarnings("JdkObsolete") // required by JSch
     private static final Hashtable<String, String> JSCH_CONFIG = new Hashtable<>(Map.ofEntries(
             Map.entry("StrictHostKeyChecking", "yes"),
-            Map.entry("HashKnownHosts", "no"),
-            Map.entry("prefer_known_host_key_types", "yes"),
             Map.entry("PreferredAuthentications", "publickey"),
             Map.entry("enable_auth_none", "no"),
-            Map.entry("ClearAllForwardings", "yes"),
-            Map.entry("compression.s2c", "none"),
-            Map.entry("compression.c2s", "none"),
             // The server chooses how often keys are exchanged, so algorithms that take a tenth of a second are left
             // out.
             Map.entry(

@@ -55,10 +55,6 @@ def root_file(path):
     return {"id": {"device": device, "inode": signed(inode)}, "born": born}
 
 
-def identity(status):
-    return {"device": status.st_dev, "inode": signed(status.st_ino)}
-
-
 def stamp(status):
     """Returns what differs after every change of a file: users cannot set the last one."""
     return (status.st_dev, status.st_ino, status.st_mode, status.st_nlink, status.st_size, status.st_mtime_ns,

@@ -96,8 +96,9 @@ def observe_state(machine, seconds, is_last):
         if now is None or now[:2] != stamp(status)[:2]:
             yield {"directory": unreadable("is replaced while it is read")}
         else:
+            identity = {"device": status.st_dev, "inode": signed(status.st_ino)}
             born = kernel_status("", directory, AT_EMPTY_PATH)[2]
-            yield {"directory": {"present": {"id": identity(status), "born": born}}, "lock": lock, "envs": files[0],
+            yield {"directory": {"present": {"id": identity, "born": born}}, "lock": lock, "envs": files[0],
                    "devices": files[1]}
     if machine.request["acts"] and is_last:
         yield {"leased": lease(machine, directory)}

@@ -119,8 +119,6 @@ class SshConfiguredTest extends ServerTest {
                                 "gpu-1"),
                         ProblemCode.SSH_FAILED)
                 .contains("ProxyCommand for gpu-1 is not understood here");
-        assertRefused(connect(accessWithConfig(config("Port x"), "root", ""), "other"), ProblemCode.SSH_FAILED)
-                .contains("not a port");
     }
 
     private Connection connectThroughBastion(String... known) throws IOException {
