@@ -1,14 +1,13 @@
 import { readSnapshot, data, onChange, start } from './data/store.js';
 import { followViolations } from './data/stream.js';
 import { setHidden, setText } from './dom/dom.js';
-import { connectionText, showAlerts } from './views/alerts.js';
-import { announceViolations } from './views/announcements.js';
+import { refreshTimes } from './dom/format.js';
+import { announceViolations, connectionText, showAlerts } from './views/alerts.js';
 import { hostsView } from './views/hosts.js';
-import { readRoute, showNavigation } from './views/navigation.js';
+import { prepareHeader, readRoute, showNavigation } from './views/navigation.js';
 import { planView } from './views/plan.js';
 import { reportView } from './views/report.js';
-import { prepareTheme } from './views/theme.js';
-import { userView } from './views/user.js';
+import { usersView } from './views/users.js';
 import { violationsView } from './views/violations.js';
 
 /**
@@ -18,13 +17,15 @@ import { violationsView } from './views/violations.js';
 const VIEWS = {
   hosts: hostsView,
   violations: violationsView,
-  users: userView,
+  users: usersView,
   plan: planView,
   report: reportView,
 };
 
 const main = document.getElementById('main');
 const mode = document.getElementById('mode');
+const menu = document.getElementById('menu');
+const navigation = document.getElementById('navigation');
 let view = null;
 let viewName = null;
 
@@ -34,7 +35,7 @@ function showRoute() {
   if (!isSameView) {
     open(route);
   }
-  showNavigation(document.getElementById('navigation'), route);
+  showNavigation(menu, navigation, route);
   document.title = `${view.title} · genv-enforcer`;
   update();
 }
@@ -58,8 +59,9 @@ function update() {
   showService();
 }
 
-/** Shows what time alone can change, too: a service that does not answer any more changes nothing else. */
+/** Shows what time alone can change, too. */
 function showService() {
+  refreshTimes(document.body);
   showAlerts(document.getElementById('alerts'));
   setText(document.getElementById('connection'), connectionText());
   if (data.policy !== null) {
@@ -69,7 +71,7 @@ function showService() {
   }
 }
 
-prepareTheme(document.getElementById('theme'));
+prepareHeader(menu, navigation, document.getElementById('theme'));
 document.querySelector('.skip').addEventListener('click', (event) => {
   event.preventDefault(); // the address is that of the view
   main.focus();

@@ -1,5 +1,5 @@
 /** Whether two values of JSON are the same. */
-export function isSame(one, other) {
+function isSame(one, other) {
   if (one === other) {
     return true;
   }

@@ -3,9 +3,11 @@ import { mebibytes } from '../dom/format.js';
 /**
  * The devices of a host as the page shows them.
  * @param {object} snapshot of the host
- * @returns {Array} for each device its memory in MiB (null if unknown), its attachments, what uses it, and whether these were observed
+ * @param {Array} statuses what the driver measures on each device
+ * @returns {Array} for each device its memory in MiB (null if unknown), its attachments, what uses it, whether these were observed,
+ *     its status (null if unknown), and its state
  */
-export function devicesOf(snapshot) {
+export function devicesOf(snapshot, statuses) {
   const missing = snapshot.not_observed ?? [];
   const known = {
     processes: !missing.includes('processes') && !missing.includes('every_process'),
@@ -14,26 +16,44 @@ export function devicesOf(snapshot) {
   };
   const environments = new Map(snapshot.envs.envs.map((env) => [env.eid, env]));
   const described = new Map(snapshot.devices.devices.map((device) => [device.index, device]));
+  const measured = new Map(statuses.map((status) => [status.device, status]));
   const uses = usesByDevice(snapshot.processes.processes);
   const unexplained = new Map((snapshot.gpu_unlisted?.devices ?? []).map((device) => [device.index, device]));
-  const indexes = new Set([...described.keys(), ...uses.keys(), ...unexplained.keys()]);
+  const indexes = new Set([...described.keys(), ...measured.keys(), ...uses.keys(), ...unexplained.keys()]);
   return [...indexes].sort((one, other) => one - other).map((index) => {
     const device = described.get(index) ?? { index, total_memory: null, attachments: [] };
+    const status = measured.get(index) ?? null;
     const attachments = device.attachments.map(({ eid }) => ({ eid, user: userOf(environments.get(eid)) }));
+    const groups = [
+      ...groupsOf(uses.get(index) ?? [], (process) => kindOf(process, known, environments, attachments)),
+      ...unexplainedOf(mebibytes(unexplained.get(index)?.gpu_memory), index, snapshot.gpu_unlisted?.processes ?? []),
+    ];
     return {
       index,
-      total: mebibytes(device.total_memory),
+      total: status?.total_bytes ? status.total_bytes / 1_048_576 : mebibytes(device.total_memory),
       attachments,
-      users: groups(uses.get(index) ?? [], (process) => kindOf(process, known, environments, attachments), environments),
-      unexplained: unexplainedOf(mebibytes(unexplained.get(index)?.gpu_memory), index, snapshot.gpu_unlisted?.processes ?? []),
+      groups,
       areUsesKnown: known.processes,
       areAttachmentsKnown: known.attachments,
+      status,
+      state: stateOf(groups, attachments, status, known),
     };
   });
 }
 
+/** A device is free if nobody holds or uses it, and idle if it is held or in use and nothing is computed on it. */
+function stateOf(groups, attachments, status, known) {
+  if (groups.length === 0 && !(known.processes && known.attachments)) {
+    return 'unknown';
+  }
+  if (groups.length === 0) {
+    return attachments.length === 0 ? 'free' : 'idle';
+  }
+  return status !== null && status.idle_since !== null ? 'idle' : 'busy';
+}
+
 /** The name of an environment's user, or the uid without one. */
-export function userOf(environment) {
+function userOf(environment) {
   return environment ? (environment.username ?? String(environment.uid)) : null;
 }
 
@@ -57,23 +77,27 @@ function unexplainedOf(mib, index, processes) {
   const using = processes.filter((process) => process.used_devices.includes(index));
   const holding = using.length > 0 ? using : processes.filter((process) => process.devices.includes(index));
   const users = new Set(holding.map((process) => process.user));
-  return [{ key: 'unexplained', kind: 'unexplained', eid: null, user: users.size === 1 ? [...users][0] : null, mib, pids: holding.map(({ pid }) => pid) }];
+  return [{ ...groupOf('unexplained', 'unexplained', { ...holding[0], eid: null, user: users.size === 1 ? [...users][0] : null }), mib,
+    processes: holding.map(({ pid, command }) => ({ pid, command })) }];
 }
 
-/** One group for each environment, and one for each kind of process and user without one. */
-function groups(uses, kindOfProcess, environments) {
+/** One group for each environment, kind of process and user. */
+function groupsOf(uses, kindOfProcess) {
   const byKey = new Map();
   for (const { process, mib } of uses) {
     const kind = kindOfProcess(process);
-    const user = userOf(environments.get(process.eid)) ?? process.user;
-    const key = `${kind} ${process.eid ?? ''} ${user ?? ''}`;
-    const group = byKey.get(key) ?? { key, kind, eid: process.eid, user, mib: 0, pids: [], isPartial: false };
+    const key = `${kind} ${process.eid ?? ''} ${process.user ?? ''}`;
+    const group = byKey.get(key) ?? groupOf(key, kind, process);
     group.mib += mib ?? 0;
     group.isPartial ||= mib === null;
-    group.pids.push(process.pid);
+    group.processes.push({ pid: process.pid, command: process.command });
     byKey.set(key, group);
   }
   return [...byKey.values()].sort((one, other) => one.key.localeCompare(other.key));
+}
+
+function groupOf(key, kind, { eid, user, user_by: userBy }) {
+  return { key, kind, eid, user, isRecorded: userBy === 'recorded', mib: 0, processes: [], isPartial: false };
 }
 
 /** What was not observed shows nothing about a process. */

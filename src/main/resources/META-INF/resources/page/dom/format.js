@@ -1,4 +1,4 @@
-import { element } from './dom.js';
+import { element, setText } from './dom.js';
 
 const CONTROL = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\u2028\u2029]/gu;
 const CLOCK = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
@@ -35,9 +35,47 @@ export function memory(mib) {
   return mib >= 1024 ? `${(mib / 1024).toFixed(1)} GiB` : `${Math.round(mib)} MiB`;
 }
 
-/** An instant in the time zone of the reader; other text as it is. */
+/** The same for a number of bytes. */
+export function bytes(number) {
+  return memory(number === null ? null : number / 1_048_576);
+}
+
+/** An instant such as `5 min ago`. The exact time, in the zone of the reader, appears while the pointer or the focus is on it. */
 export function time(instant) {
-  return element('time', { datetime: instant }, clock(instant));
+  return timeElement(instant, 'ago');
+}
+
+/** How long ago an instant was, such as `5 min`, likewise. */
+export function age(instant) {
+  return timeElement(instant, 'age');
+}
+
+function timeElement(instant, form) {
+  return element('time', { datetime: instant, tabindex: '0', 'data-exact': clock(instant), 'data-form': form }, relative(instant, form));
+}
+
+/** When something happens that is due at an instant or later. */
+export function due(instant) {
+  return timeElement(instant, 'due');
+}
+
+/** Brings the relative times below a node up to date. */
+export function refreshTimes(node) {
+  node.querySelectorAll('time').forEach((one) => setText(one, relative(one.dateTime, one.dataset.form)));
+}
+
+function relative(instant, form) {
+  const seconds = (Date.now() - Date.parse(instant)) / 1000;
+  if (Number.isNaN(seconds)) {
+    return shortened(instant);
+  }
+  if (form === 'age') {
+    return duration(seconds);
+  }
+  if (form === 'due' && seconds >= 0) {
+    return 'in the next cycle';
+  }
+  return seconds < 0 ? `in ${duration(-seconds)}` : `${duration(seconds)} ago`;
 }
 
 export function clock(instant) {
@@ -48,13 +86,8 @@ export function clock(instant) {
 /** A number of seconds in words, such as `3 min`. */
 export function duration(seconds) {
   const steps = [[86400, 'd'], [3600, 'h'], [60, 'min']];
-  const step = steps.find(([length]) => Math.abs(seconds) >= length);
+  const step = steps.find(([length]) => seconds >= length);
   return step ? `${Math.floor(seconds / step[0])} ${step[1]}` : `${Math.max(0, Math.floor(seconds))} s`;
-}
-
-/** How long ago this browser had a time, given in milliseconds since 1970. */
-export function ago(millis) {
-  return `${duration((Date.now() - millis) / 1000)} ago`;
 }
 
 /** A count with its noun. */

@@ -1,11 +1,12 @@
 import { element } from '../dom/dom.js';
-import { ago, clock, count, name, shortened } from '../dom/format.js';
+import { clock, count, duration, name, shortened } from '../dom/format.js';
 import { showList } from '../dom/list.js';
 import { data, failingSources, refresh } from '../data/store.js';
 import { askAgain, isTokenDeclined } from '../data/token.js';
 import { address } from './navigation.js';
 
 const MOST_NAMES = 5;
+let known = null;
 
 /** What the sources are called. */
 const SOURCES = { status: 'the cycles', policy: 'the policy', hosts: 'the hosts', violations: 'the violations', snapshot: 'the GPUs' };
@@ -94,7 +95,7 @@ function hostAlerts() {
     const affected = (data.hosts ?? []).filter(isAffected);
     return affected.length === 0 ? [] : [alert(`${key} ${affected.map((host) => host.host)}`, level,
       [strong(title), ...names(affected), `. ${meaning} `,
-        element('a', { href: address('hosts', null, { trouble: 'true' }) }, `Show ${count(affected.length, 'host')}`)])];
+        element('a', { href: address('hosts', null, { show: 'problems' }) }, `Show ${count(affected.length, 'host')}`)])];
   });
 }
 
@@ -131,10 +132,25 @@ function strong(text) {
 export function connectionText() {
   const [failing] = failingSources();
   if (failing) {
-    return failing.lastAnswer === null ? 'no answer' : `last answer ${ago(failing.lastAnswer)}`;
+    return failing.lastAnswer === null ? 'no answer' : `last answer ${duration((Date.now() - failing.lastAnswer) / 1000)} ago`;
   }
   if (data.status === null || data.hosts === null) {
     return 'connecting';
   }
   return data.status.late || data.status.error !== null ? 'no current cycle' : 'live';
+}
+
+/** Writes new violations into a region that a screen reader reads aloud when it is idle. */
+export function announceViolations(region) {
+  if (data.violations === null) {
+    return;
+  }
+  const active = data.violations.filter((violation) => violation.status === 'active' || !known?.has(violation.id));
+  const added = known === null ? [] : active.filter((violation) => !known.has(violation.id));
+  known = new Set(data.violations.map((violation) => violation.id));
+  if (added.length > 0) {
+    region.textContent = added.length === 1
+      ? `New violation: ${shortened(added[0].message)}`
+      : count(added.length, 'new violation');
+  }
 }

@@ -1,7 +1,32 @@
-import { element, setAttribute, setChildren, setText } from '../dom/dom.js';
-import { setValues, valuesOf } from '../dom/form.js';
+import { element, setAttribute, setChildren, setHidden, setText } from '../dom/dom.js';
+import { clock } from '../dom/format.js';
 import { ApiError } from '../data/api.js';
+import { Poller } from '../data/poller.js';
+import { changed } from '../data/store.js';
 import { address } from './navigation.js';
+
+const INTERVAL_SECONDS = 5;
+
+/**
+ * Reads again and again what only one view shows, and says when it fails.
+ * @param read returns a promise of what is read
+ * @param accept called with it
+ */
+export function createReader(read, accept) {
+  const message = element('p', { class: 'result', role: 'status' }, 'No answer yet.');
+  const poller = new Poller(read, INTERVAL_SECONDS, (json) => (json === undefined ? changed() : accept(json)));
+  poller.start();
+
+  function update() {
+    const { error, lastAnswer } = poller;
+    const isFailing = poller.isFailing();
+    const since = lastAnswer === null ? '' : `. What you see is from ${clock(new Date(lastAnswer).toISOString())}.`;
+    setAttribute(message, 'class', isFailing ? 'result error' : 'result');
+    setHidden(message, !isFailing && lastAnswer !== null);
+    setText(message, isFailing ? `${error?.message ?? 'the service does not answer'}${since}` : 'No answer yet.');
+  }
+  return { node: message, update, close: () => poller.stop() };
+}
 
 /**
  * The answer to a form, whose values are parameters of the address: who opens the address gets the answer.
@@ -73,4 +98,28 @@ export function createAnswer(view, form, begin, compute) {
     }
   }
   return { nodes: [message, details], accept, attempt };
+}
+
+/** The values of a form as parameters of an address. A box that is not checked has none. */
+function valuesOf(form) {
+  return Object.fromEntries(new FormData(form));
+}
+
+/** Gives a form the values of an address; without any, the form has those with which it was created. */
+function setValues(form, parameters) {
+  form.reset();
+  if (parameters.size > 0) {
+    [...form.elements].filter(({ name }) => name).forEach((field) => setValue(field, parameters.get(field.name)));
+  }
+}
+
+function setValue(field, value) {
+  if (field.type === 'checkbox') {
+    field.checked = value !== null;
+    return;
+  }
+  field.value = value ?? '';
+  if (field.selectedIndex === -1) { // no choice has this value
+    field.selectedIndex = 0;
+  }
 }

@@ -1,47 +1,64 @@
-import { element, setHidden, setText } from '../dom/dom.js';
+import { element, setAttribute, setHidden, setText, showValue } from '../dom/dom.js';
+import { count, name, time } from '../dom/format.js';
 import { showList } from '../dom/list.js';
-import { keepSame } from '../data/changes.js';
-import { userOf } from '../data/devices.js';
+import { runSoon } from '../dom/slices.js';
+import { keepSame, keepSameItems } from '../data/changes.js';
+import { devicesOf } from '../data/devices.js';
 import { data } from '../data/store.js';
-import { createHost } from './host.js';
 import { address } from './navigation.js';
+import { createTile } from './tile.js';
+
+const STATUS = { ok: '✓ ok', degraded: '⚠ degraded', unreachable: '✕ unreachable' };
+
+/** The filters: key, title for one and for several, which devices of a host. Each is shown with the number of what it selects. */
+const FILTERS = [
+  ['', 'GPU', 'GPUs', () => true],
+  ['busy', 'busy', 'busy', ({ state }) => state === 'busy'],
+  ['idle', 'held and idle', 'held and idle', ({ state }) => state === 'idle'],
+  ['free', 'free', 'free', ({ state }) => state === 'free'],
+  ['unknown', 'not observed', 'not observed', ({ state }) => state === 'unknown'],
+  ['violations', 'active violation', 'active violations', ({ violations }) => violations.length > 0],
+  ['problems', 'host with problems', 'hosts with problems', (device, host) => hasProblem(host)],
+];
+const ALWAYS_SHOWN = ['', 'busy', 'idle', 'free', 'violations'];
 
 /** All hosts with their GPUs. */
 export function hostsView(route) {
   const search = element('input', { type: 'search', id: 'host-search', autocomplete: 'off' });
-  const trouble = element('input', { type: 'checkbox', id: 'host-trouble' });
+  const counts = element('ul', { class: 'counts' });
   const empty = element('p', { class: 'empty' });
   const list = element('div', { class: 'hosts' });
   const node = element('div', {},
-    element('h1', { tabindex: '-1' }, 'Hosts'),
+    element('h1', { tabindex: '-1' }, 'GPUs'),
+    element('nav', { 'aria-label': 'Filters' }, counts),
     element('form', { class: 'filters', role: 'search', onsubmit: (event) => event.preventDefault() },
-      element('div', {}, element('label', { for: 'host-search' }, 'Host or user'), search),
-      element('div', { class: 'check' }, trouble, element('label', { for: 'host-trouble' }, 'Only hosts with problems or violations'))),
+      element('div', {}, element('label', { for: 'host-search' }, 'Host, GPU, model, user or command'), search)),
     empty, list);
   let items = new Map();
+  let show = '';
 
   function update() {
     items = new Map((data.hosts ?? []).map((report) => [report.host, itemOf(report, items.get(report.host))]));
-    const shown = [...items.values()].filter((item) => matches(item, search.value.trim(), trouble.checked));
-    setText(empty, data.hosts === null ? 'No answer yet.' : items.size > 0 ? 'No host matches.' : emptyText());
+    const text = search.value.trim().toLowerCase();
+    const shown = [...items.values()].map((item) => selectionOf(item, text, show)).filter((item) => item !== null);
+    showList(counts, countsOf([...items.values()], text, show), ({ key }) => key, createCount);
+    setText(empty, data.hosts === null ? 'No answer yet.' : items.size > 0 ? 'No GPU matches.' : emptyText());
     setHidden(empty, shown.length > 0);
     showList(list, shown, (item) => item.report.host, createHost);
   }
 
-  function accept({ name, parameters }) {
+  function accept({ name: view, parameters }) {
     search.value = parameters.get('search') ?? '';
-    trouble.checked = parameters.has('trouble');
-    return name === 'hosts';
+    show = FILTERS.some(([key]) => key === parameters.get('show')) ? parameters.get('show') : '';
+    return view === 'hosts';
   }
 
-  function filter() {
-    history.replaceState(null, '', address('hosts', null, { search: search.value.trim(), trouble: trouble.checked && 'true' }));
+  search.addEventListener('input', () => {
+    history.replaceState(null, '', address('hosts', null, { search: search.value.trim(), show }));
     update();
-  }
-  search.addEventListener('input', filter);
-  trouble.addEventListener('change', filter);
+  });
   accept(route);
-  return { title: 'Hosts', node, update, accept, usesSnapshot: true };
+  return { title: 'GPUs', node, update, accept, usesSnapshot: true };
 }
 
 /** A cycle that failed has no hosts. */
@@ -57,16 +74,94 @@ function itemOf(report, before) {
   const active = (data.violations ?? []).filter((violation) => violation.status === 'active' && violation.host === report.host);
   const violations = keepSame(before?.violations, active);
   const snapshot = data.snapshot?.[report.host] ?? null;
-  const isSame = before?.report === report && before.violations === violations && before.snapshot === snapshot;
-  return isSame ? before : { report, violations, snapshot };
+  if (before?.report === report && before.violations === violations && before.snapshot === snapshot) {
+    return before;
+  }
+  const devices = snapshot === null ? [] : devicesOf(snapshot, report.device_status).map((device) => ({
+    ...device,
+    violations: violations.filter((violation) => violation.devices.includes(device.index)).map(({ id }) => id),
+  }));
+  return { report, violations, snapshot, devices: keepSameItems(before?.devices, devices, (device) => device.index) };
 }
 
-function matches({ report, snapshot, violations }, text, onlyTrouble) {
-  const hasTrouble = report.status !== 'ok' || violations.length > 0
-    || report.problems.length > 0 || report.missing_privileges.length > 0;
-  if (onlyTrouble && !hasTrouble) {
-    return false;
+/** The item with the devices that match; null if the host is not shown. */
+function selectionOf(item, text, show) {
+  const [, , , isSelected] = FILTERS.find(([key]) => key === show);
+  if (text === '' && show === '') {
+    return item;
   }
-  return text === '' || report.host.includes(text)
-    || (snapshot?.envs.envs ?? []).some((environment) => userOf(environment).includes(text));
+  const devices = item.devices.filter((device) => isSelected(device, item) && matches(item, device, text));
+  const isShown = devices.length > 0 || (item.report.host.toLowerCase().includes(text) && (show === '' || (show === 'problems' && hasProblem(item))));
+  return isShown ? { ...item, devices } : null;
+}
+
+function matches({ report }, { index, status, groups, attachments }, text) {
+  const texts = [report.host, `gpu ${index}`, status?.model, ...attachments.map(({ user }) => user),
+    ...groups.flatMap(({ user, eid, processes }) => [user, eid, ...processes.map(({ command }) => command)])];
+  return texts.some((one) => one?.toLowerCase().includes(text));
+}
+
+function hasProblem({ report }) {
+  return report.status !== 'ok' || report.problems.length > 0 || report.missing_privileges.length > 0;
+}
+
+/** Devices are counted, except for violations, which need not concern a device, and for hosts. */
+function countsOf(items, text, show) {
+  const total = (key, isSelected) => {
+    if (key === 'violations') {
+      return (data.violations ?? []).filter(({ status }) => status === 'active').length;
+    }
+    return key === 'problems' ? items.filter(hasProblem).length
+      : items.reduce((sum, item) => sum + item.devices.filter((device) => isSelected(device, item)).length, 0);
+  };
+  return FILTERS.map(([key, one, several, isSelected]) => ({ key, one, several, text, isCurrent: key === show, total: total(key, isSelected) }))
+    .filter(({ key, total: number, isCurrent }) => ALWAYS_SHOWN.includes(key) || number > 0 || isCurrent);
+}
+
+function createCount({ key, one, several }) {
+  const number = element('strong');
+  const title = element('span');
+  const link = element('a', {}, number, ' ', title);
+  return {
+    node: element('li', { class: key && `count-${key}` }, link),
+    update: ({ text, isCurrent, total }) => {
+      setText(number, String(total));
+      setText(title, total === 1 ? one : several);
+      setAttribute(link, 'href', address('hosts', null, { search: text, show: key }));
+      setAttribute(link, 'aria-current', isCurrent ? 'true' : null);
+    },
+  };
+}
+
+/** A host with its GPUs. */
+function createHost({ report: { host } }) {
+  const status = element('span', { class: 'status' });
+  const facts = element('p', { class: 'facts' });
+  const problems = element('ul', { class: 'problems' });
+  const privileges = element('p', { class: 'problems' });
+  const tiles = element('ul', { class: 'tiles' });
+  const node = element('section', { class: 'host', 'aria-label': `Host ${host}` },
+    element('h2', {}, name(host), ' ', status), facts, problems, privileges, tiles);
+
+  function update({ report, devices }) {
+    setText(status, STATUS[report.status] ?? report.status);
+    setAttribute(status, 'class', `status ${report.status}`);
+    showValue(facts, [report.devices, report.processes, report.environments, report.driver, report.last_observed], factsOf);
+    showList(problems, report.problems, ({ code, detail }) => `${code} ${detail}`, createProblem);
+    setHidden(problems, report.problems.length === 0);
+    setHidden(privileges, report.missing_privileges.length === 0);
+    setText(privileges, `Missing privileges: ${report.missing_privileges.join(', ')}`);
+    runSoon(node, () => showList(tiles, devices, (device) => device.index, () => createTile(host)));
+  }
+  return { node, update };
+}
+
+function createProblem({ code, detail }) {
+  const node = element('li', {}, element('strong', {}, code), ' ', element('bdi', {}, detail));
+  return { node, update: () => {} };
+}
+
+function factsOf([devices, processes, environments, driver, lastObserved]) {
+  const counts = [count(devices, 'GPU'), count(processes, 'process', 'processes'), count(environments, 'environment'), driver && `driver ${driver}`];
+  return [`${counts.filter(Boolean).join(' · ')} · `, lastObserved ? ['observed ', time(lastObserved)] : 'never observed'];
 }

@@ -1,10 +1,13 @@
 import { element, setAttribute, setChildren } from '../dom/dom.js';
+import { count, mebibytes, name, number, shortened, time } from '../dom/format.js';
+import { createRows, createTable } from '../dom/table.js';
 import { ApiError, postJson } from '../data/api.js';
 import { data } from '../data/store.js';
 import { createAnswer } from './answer.js';
-import { showPlan, showReplay } from './plan-result.js';
+import { knownUser } from './navigation.js';
 import { ruleTitle } from './rules.js';
 
+const MOST = 500;
 const DAY = 86_400;
 const PERIODS = {
   'now': null,
@@ -14,19 +17,24 @@ const PERIODS = {
   'the last 30 days': 30 * DAY,
   'the last 90 days': 90 * DAY,
 };
-const LIMITED = 'max-devices-per-user';
+/** The rules with a limit: what it is of, and how a limit is read and written. */
+const LIMITED = [
+  { rule: 'max-devices-per-user', singles: 'max-devices-for-user', title: 'GPUs', hint: '2', hints: 'john=3,paul=2',
+    read: (text) => /^\d+$/.test(text) ? Number(text) : null, write: String },
+  { rule: 'max-memory-per-user', singles: 'max-memory-for-user', title: 'GPU memory', hint: '40g', hints: 'john=40g,paul=512mi',
+    read: (text) => mebibytes(text) === null ? null : Math.floor(mebibytes(text)), write: (mib) => mib % 1024 === 0 ? `${mib / 1024}gi` : `${mib}mi` },
+];
 
-/** What another policy would do now, or would have done in the past. The service takes no action. */
+/** What another policy would do now, or would have done in the past, beside the present one. The service takes no action. */
 export function planView(route) {
   const rules = element('div', { class: 'checks' });
-  const limit = element('input', { type: 'number', id: 'limit', name: 'limit', min: '0', step: '1', inputmode: 'numeric' });
-  const limits = element('input', { type: 'text', id: 'limits', name: 'limits', placeholder: 'john=3,paul=2', autocomplete: 'off' });
   const period = element('select', { id: 'period', name: 'period' }, Object.keys(PERIODS).map((title) => element('option', { value: title }, title)));
   const form = element('form', { class: 'policy' },
-    element('fieldset', {}, element('legend', {}, 'Rules'), rules),
+    element('fieldset', {}, element('legend', {}, 'Rules that are enforced'), rules),
     element('div', { class: 'filters' },
-      field('limit', 'GPUs per user', limit, 'empty for no limit'),
-      field('limits', 'Limits of single users', limits, 'such as john=3,paul=2'),
+      LIMITED.map(({ rule, singles, title, hint, hints }) => [
+        field(rule, `${title} per user`, input(rule), `such as ${hint}; empty for no limit`),
+        field(singles, `${title} of single users`, input(singles), `such as ${hints}`)]),
       field('period', 'Apply to', period, 'the past needs a folder for the database')),
     element('button', { type: 'submit', class: 'primary' }, 'Show what it would do'));
   const answer = createAnswer('plan', form, { text: 'Computing …', nodes: [] }, compute);
@@ -34,63 +42,190 @@ export function planView(route) {
     element('p', {}, 'What would this policy do? The service only computes it and takes no action.'), form,
     element('div', { id: 'plan-result' }, answer.nodes));
   let wanted = route;
-  let isFilled = false;
+  let present = null;
 
   /** Begins with the running policy, and with the address when the rules are known. */
   function update() {
-    if (isFilled || data.policy === null) {
+    if (present !== null || data.policy === null) {
       return;
     }
-    isFilled = true;
-    setChildren(rules, data.policy.rules.filter((rule) => !rule.limited).map((rule) => element('div', { class: 'check' },
-      element('input', { type: 'checkbox', id: `rule-${rule.name}`, name: rule.name, checked: rule.mode === 'enforce' }),
-      element('label', { for: `rule-${rule.name}` }, element('strong', {}, rule.name), ` ${ruleTitle(rule.name)}`))));
-    const limited = data.policy.rules.find((rule) => rule.name === LIMITED);
-    if (limited?.mode === 'enforce') {
-      setAttribute(limit, 'value', limited.limit);
-      setAttribute(limits, 'value', Object.entries(limited.limits_of_users).map(([user, most]) => `${user}=${most}`).join(','));
-    }
+    present = presentChoices(data.policy.rules);
+    setChildren(rules, Object.keys(present.rules).map((rule) => element('div', { class: 'check' },
+      element('input', { type: 'checkbox', id: `rule-${rule}`, name: rule, checked: present.rules[rule] }),
+      element('label', { for: `rule-${rule}` }, element('strong', {}, rule), ` ${ruleTitle(rule)}`))));
+    Object.entries(present.limits).forEach(([id, text]) => setAttribute(form.elements[id], 'value', text));
     answer.accept(wanted);
   }
 
   function accept(next) {
     wanted = next;
-    return !isFilled || answer.accept(next);
+    return present === null || answer.accept(next);
   }
 
   async function compute() {
-    const seconds = PERIODS[period.value];
-    const body = { policy: policy() };
-    if (seconds === null) {
-      return showPlan(await postJson('/plan', body));
-    }
-    const since = new Date(Date.now() - 1000 * seconds).toISOString();
-    return showReplay(await postJson(`/plan?since=${since}`, body), period.value);
-  }
-
-  function policy() {
-    const flags = [...rules.querySelectorAll('input')].map((input) => [input.name.replaceAll('-', '_'), input.checked]);
-    return {
-      ...Object.fromEntries(flags),
-      ...(limit.value === '' ? {} : { max_devices_per_user: Number(limit.value) }),
-      ...(limits.value.trim() === '' ? {} : { max_devices_for_user: readLimits(limits.value) }),
+    const choices = {
+      rules: Object.fromEntries(Object.keys(present.rules).map((rule) => [rule, form.elements[rule].checked])),
+      limits: Object.fromEntries(Object.keys(present.limits).map((id) => [id, form.elements[id].value.trim()])),
     };
+    const other = policyOf(choices);
+    const seconds = PERIODS[period.value];
+    const path = seconds === null ? '/plan' : `/plan?since=${new Date(Date.now() - 1000 * seconds).toISOString()}`;
+    const results = [await postJson(path, { policy: policyOf(present) }), await postJson(path, { policy: other })];
+    return resultOf(results, period.value, settingsFor(present, choices));
   }
   return { title: 'What if', node, update, accept };
 }
 
-function field(id, title, input, hint) {
-  input.setAttribute('aria-describedby', `${id}-hint`);
-  return element('div', {}, element('label', { for: id }, title), input, element('small', { id: `${id}-hint` }, hint));
+function input(id) {
+  return element('input', { type: 'text', id, name: id, autocomplete: 'off' });
 }
 
-/** Reads `john=3,paul=2`, with commas or blanks as GENV_ENFORCER_MAX_DEVICES_FOR_USER has them. */
-function readLimits(text) {
+function field(id, title, its, hint) {
+  its.setAttribute('aria-describedby', `${id}-hint`);
+  return element('div', {}, element('label', { for: id }, title), its, element('small', { id: `${id}-hint` }, hint));
+}
+
+/** What the form shows for the running policy: which rules are enforced, and the limits as text. */
+function presentChoices(rules) {
+  const limits = LIMITED.flatMap(({ rule, singles, write }) => {
+    const its = rules.find((one) => one.name === rule && one.mode === 'enforce');
+    return [
+      [rule, its && its.limit !== null ? write(its.limit) : ''],
+      [singles, Object.entries(its?.limits_of_users ?? {}).map(([user, most]) => `${user}=${write(most)}`).join(',')],
+    ];
+  });
+  return {
+    rules: Object.fromEntries(rules.filter((rule) => !rule.limited).map((rule) => [rule.name, rule.mode === 'enforce'])),
+    limits: Object.fromEntries(limits),
+  };
+}
+
+/** The policy in the form of the service. */
+function policyOf({ rules, limits }) {
+  const key = (id) => id.replaceAll('-', '_');
+  const parts = LIMITED.flatMap(({ rule, singles, read }) => [
+    limits[rule] !== '' && [key(rule), readLimit(limits[rule], read, limits[rule])],
+    limits[singles] !== '' && [key(singles), readLimits(limits[singles], read)]]);
+  return Object.fromEntries([...Object.entries(rules).map(([rule, isOn]) => [key(rule), isOn]), ...parts.filter(Boolean)]);
+}
+
+function readLimit(text, read, whole) {
+  const limit = read(text);
+  if (limit === null) {
+    throw new ApiError(0, `“${whole}” is not a limit`);
+  }
+  return limit;
+}
+
+/** Reads `john=3,paul=2`, with commas or blanks as the settings have them. */
+function readLimits(text, read) {
   return Object.fromEntries(text.split(/[\s,]+/).filter((part) => part !== '').map((part) => {
-    const match = /^([^=]+)=(\d+)$/.exec(part);
-    if (match === null) {
-      throw new ApiError(0, `“${part}” is not a limit such as john=3`);
-    }
-    return [match[1], Number(match[2])];
+    const [, user, limit] = /^([^=]+)=(.+)$/.exec(part) ?? [null, null, ''];
+    return [user, readLimit(limit, read, part)];
   }));
+}
+
+/** The environment variables that make the other policy the running one. A rule that is no longer enforced still reports. */
+function settingsFor(present, { rules, limits }) {
+  const variable = (id, value) => `GENV_ENFORCER_${id.toUpperCase().replaceAll('-', '_')}=${value}`;
+  const limited = LIMITED.flatMap(({ rule, singles }) => {
+    const isOn = limits[rule] !== '' || limits[singles] !== '';
+    const isEnforced = data.policy.rules.some((one) => one.name === rule && one.mode === 'enforce');
+    return [
+      ...[rule, singles].filter((id) => limits[id] !== present.limits[id]).map((id) => variable(id, limits[id])),
+      isOn && !isEnforced && variable(`${rule}-mode`, 'enforce'),
+    ];
+  });
+  const lines = [
+    data.policy.mode === 'audit' && 'GENV_ENFORCER_MODE=enforce',
+    ...Object.keys(rules).filter((rule) => rules[rule] !== present.rules[rule]).map((rule) => variable(rule, rules[rule] ? 'enforce' : 'audit')),
+    ...limited,
+  ];
+  return lines.filter(Boolean).join('\n');
+}
+
+/** Each action of either policy, with its user and command, and what the policies do: what differs first. */
+function resultOf(results, period, settings) {
+  const isReplay = results[0].users !== undefined;
+  const rows = new Map();
+  const both = results.map((result) => (isReplay ? replayed : planned)(result));
+  both.forEach(({ actions }, i) => actions.forEach((action) => {
+    const { type, host, pid, start_time: startTime, environment, device } = action;
+    const key = JSON.stringify(type === 'detach' ? [host, environment, device] : [host, pid, startTime]);
+    const row = rows.get(key) ?? { ...action, rules: [null, null] };
+    row.rules[i] = action.rules;
+    rows.set(key, row);
+  }));
+  if (isReplay && results[1].from === null) {
+    return { nodes: [], text: results[1].recorded_since === null ? 'Nothing is recorded yet.' : 'Nothing is recorded in this period.' };
+  }
+  const differs = ({ rules: [one, other] }) => (one === null) === (other === null);
+  const ordered = [...rows.values()].sort((one, other) => differs(one) - differs(other));
+  return {
+    text: `Result for ${period}: ${both[1].text} The present policy: ${both[0].text}`,
+    nodes: [
+      isReplay && periodOf(results[1]),
+      ordered.length > 0 && createTable('What happens', ['User', 'Process or environment', 'Present policy', 'This policy'],
+        createRows(ordered.slice(0, MOST).map(cellsOf))),
+      ordered.length > MOST && element('p', {}, `and ${ordered.length - MOST} more`),
+      ...settingsNodes(settings),
+    ],
+  };
+}
+
+function settingsNodes(settings) {
+  if (settings === '') {
+    return [element('p', {}, 'This is the running policy: no setting changes.')];
+  }
+  const text = element('textarea', { id: 'settings', readonly: true, rows: settings.split('\n').length, spellcheck: 'false' }, settings);
+  const done = element('span', { role: 'status' });
+  const copy = async () => {
+    text.select();
+    await navigator.clipboard?.writeText(settings).then(() => { done.textContent = ' Copied.'; }, () => {});
+  };
+  return [element('h2', {}, 'Settings'), element('label', { for: 'settings' }, 'Set these environment variables, and start the service again'), text,
+    element('p', {}, element('button', { type: 'button', onclick: copy }, 'Copy'), done)];
+}
+
+/** The actions of a plan, whose violations know the user and the command. */
+function planned({ violations, actions }) {
+  const users = new Map();
+  violations.forEach(({ host, user, environment, devices, processes }) => {
+    processes.forEach((process) => users.set(`${host} ${process.pid}`, { ...process, user: process.user ?? user }));
+    devices.forEach((device) => users.set(`${host} ${environment} ${device}`, { user }));
+  });
+  const known = actions.map((action) => {
+    const its = users.get(action.type === 'detach' ? `${action.host} ${action.environment} ${action.device}` : `${action.host} ${action.pid}`);
+    return { user: null, ...its, ...action, start_time: null };
+  });
+  const terminations = actions.filter((action) => action.type === 'terminate').length;
+  return { actions: known, text: `${count(violations.length, 'violation')}, ${sums(terminations, actions.length - terminations)}` };
+}
+
+/** The actions of a replay, by user. */
+function replayed({ totals, users }) {
+  return {
+    actions: users.flatMap(({ user, actions }) => actions.map((action) => ({ ...action, user }))),
+    text: `${count(totals.users, 'user')}, ${sums(totals.terminations, totals.detachments)}`,
+  };
+}
+
+function periodOf({ instants, from, to, complete }) {
+  return element('p', { class: 'facts' }, `Checked at ${number(instants)} instants from `, time(from), ' to ', time(to),
+    complete ? '.' : '. A part of the period is missing: it was not read in time, or its records are damaged.');
+}
+
+function sums(terminations, detachments) {
+  return `${count(terminations, 'termination')}, ${count(detachments, 'detachment')}.`;
+}
+
+function cellsOf({ type, user, host, pid, command, environment, device, devices, at, rules }) {
+  const what = type === 'detach'
+    ? ['environment ', name(environment, 40), `, GPU ${device}`]
+    : [command && [name(command, 40), ' '], `(pid ${pid}), GPU ${(devices ?? []).join(', ')}`];
+  return [
+    knownUser(user),
+    [what, host && [' · ', name(host)], at && [' · ', time(at)]],
+    ...rules.map((its) => its === null ? '–' : `${type === 'detach' ? 'Detached' : 'Terminated'}: ${shortened(its.join(', '))}`),
+  ];
 }

@@ -1,68 +1,109 @@
-import { element } from '../dom/dom.js';
-import { clock, count, number, time, visible } from '../dom/format.js';
-import { createTable } from '../dom/table.js';
+import { element, setAttribute } from '../dom/dom.js';
+import { clock, count, number } from '../dom/format.js';
+import { createRows, createTable } from '../dom/table.js';
 import { getJson, getText } from '../data/api.js';
 import { createAnswer } from './answer.js';
-import { createChart, Timeline } from './timeline.js';
+import { createChart, Timeline } from './chart.js';
+import { address, knownUser } from './navigation.js';
+import { ruleTitle } from './rules.js';
 
-const DAY_MILLIS = 86_400_000;
 const MOST_ROWS = 1000;
-/** The members that are instants. What users named may look like one. */
-const INSTANTS = ['from', 'to', 'recorded_since', 'events_recorded_since'];
+/** The hours of a user, in the words of a person. */
+const HOURS = [
+  ['held_device_hours', 'Held'],
+  ['present_device_hours', 'With a process'],
+  ['used_device_hours', 'Computing'],
+  ['idle_device_hours', 'Idle'],
+];
+const nameOf = ({ user }) => knownUser(user);
+const COUNTS = [
+  ['violations', 'Violations'],
+  ['terminations', 'Terminations'],
+  ['detachments', 'Detachments'],
+];
 
-/** Who held and used how much in a period, and which rules were broken. */
+/** Who held and used how much in a period, and which rules were broken. Without a period it shows this week. */
 export function reportView(route) {
-  const from = date('from', Date.now() - 30 * DAY_MILLIS);
-  const to = date('to', Date.now() + DAY_MILLIS);
+  const periods = presets();
+  const from = date('from', periods[1].from);
+  const to = date('to', periods[1].to);
+  const links = periods.map((period) => element('a', { href: address('report', null, { from: period.from, to: period.to }) }, period.title));
   const form = element('form', { class: 'filters' },
     element('div', {}, element('label', { for: 'from' }, 'From'), from),
-    element('div', {}, element('label', { for: 'to' }, 'To, not included'), to),
-    element('button', { type: 'submit', class: 'primary' }, 'Show'),
-    element('button', { type: 'button', onclick: download }, 'Download CSV'));
+    element('div', {}, element('label', { for: 'to' }, 'To, included'), to),
+    element('button', { type: 'submit', class: 'primary' }, 'Show'));
+  const files = element('p', {}, ['usage', 'violations'].map((table) => [createFile(table), ' ']));
   const answer = createAnswer('report', form, { text: 'Loading …', nodes: [] }, async () => {
     const report = await getJson(path());
     return { text: summaryOf(report), nodes: nodesOf(report) };
   });
-  const node = element('div', {}, element('h1', { tabindex: '-1' }, 'Report'), form, element('div', { id: 'report' }, answer.nodes));
+  const node = element('div', {}, element('h1', { tabindex: '-1' }, 'Report'),
+    element('nav', { 'aria-label': 'Periods' }, element('ul', { class: 'counts' }, links.map((link) => element('li', {}, link)))),
+    form, files, element('div', { id: 'report' }, answer.nodes));
 
   function path() {
-    const begin = new Date(`${from.value}T00:00`).toISOString();
-    return `/report?from=${begin}&to=${new Date(`${to.value}T00:00`).toISOString()}`;
+    return `/report?${new URLSearchParams({ from: from.value, to: to.value })}`;
   }
 
-  async function download() {
-    if (form.reportValidity()) {
-      await answer.attempt({ text: 'Downloading …' }, async () => {
-        save(await getText(path(), 'text/csv'), `genv-report-${from.value}-${to.value}.csv`);
-        return { text: 'Downloaded.' };
-      });
+  function createFile(table) {
+    const title = table === 'usage' ? 'GPU hours as CSV' : 'Violations as CSV';
+    return element('a', { href: '/report', onclick: (event) => download(event, table) }, title);
+  }
+
+  /** A link cannot send the token, so the file is read first. */
+  async function download(event, table) {
+    event.preventDefault();
+    await answer.attempt({ text: 'Downloading …' }, async () => {
+      save(await getText(`${path()}&table=${table}`, 'text/csv'), `genv-${table}-${from.value}-${to.value}.csv`);
+      return { text: 'Downloaded.' };
+    });
+  }
+
+  function accept(next) {
+    if (next.parameters.size === 0) {
+      location.replace(links[1].hash);
+      return true;
     }
+    answer.accept(next);
+    links.forEach((link) => setAttribute(link, 'aria-current', link.hash === location.hash ? 'true' : null));
+    [...files.children].forEach((link, i) => setAttribute(link, 'href', `${path()}&format=csv&table=${['usage', 'violations'][i]}`));
+    return true;
   }
 
-  answer.accept(route);
-  return { title: 'Report', node, update: () => {}, accept: answer.accept };
+  accept(route);
+  return { title: 'Report', node, update: () => {}, accept };
 }
 
-function date(name, millis) {
-  return element('input', { type: 'date', id: name, name, required: true, max: '9999-12-31', value: day(millis) });
+/** The usual periods, of whole days of the reader. */
+function presets() {
+  const today = new Date();
+  const back = (days) => new Date(today.getFullYear(), today.getMonth(), today.getDate() - days);
+  return [
+    { title: 'Today', from: back(0) },
+    { title: 'This week', from: back((today.getDay() + 6) % 7) },
+    { title: 'Last 7 days', from: back(6) },
+    { title: 'This month', from: back(today.getDate() - 1) },
+  ].map(({ title, from }) => ({ title, from: day(from), to: day(today) }));
 }
 
-function day(millis) {
-  const local = new Date(millis - 60_000 * new Date(millis).getTimezoneOffset());
-  return local.toISOString().slice(0, 10);
+function date(name, value) {
+  return element('input', { type: 'date', id: name, name, required: true, max: '9999-12-31', value });
 }
 
-/** A link could not send the token, so the file is read first. */
+function day(date) {
+  return new Date(date.getTime() - 60_000 * date.getTimezoneOffset()).toISOString().slice(0, 10);
+}
+
 function save(text, fileName) {
   const url = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
   element('a', { href: url, download: fileName }).click();
   URL.revokeObjectURL(url);
 }
 
-function summaryOf({ users, usage, complete, from, recorded_since: hoursSince, events_recorded_since: eventsSince }) {
-  const known = new Set([...users, ...usage].map(({ user }) => user).filter((user) => user !== null));
+function summaryOf({ users, complete, from, recorded_since: hoursSince, events_recorded_since: eventsSince }) {
+  const known = users.filter(({ user }) => user !== null).length;
   const cut = complete ? '' : ' A part of the period is missing: it was not read in time, or its records are damaged.';
-  return `Report of ${count(known.size, 'user')}.${cut}${missingText('Hours', hoursSince, from)}${missingText('Violations and actions', eventsSince, from)}`;
+  return `Report of ${count(known, 'user')}.${cut}${missingText('Hours', hoursSince, from)}${missingText('Violations and actions', eventsSince, from)}`;
 }
 
 function missingText(what, since, from) {
@@ -72,17 +113,37 @@ function missingText(what, since, from) {
   return Date.parse(since) > Date.parse(from) ? ` ${what} before ${clock(since)} are not recorded.` : '';
 }
 
-/** Violations over time as a chart, every other list of the report as a table, and its other members as facts. */
 function nodesOf(report) {
-  const entries = Object.entries(report);
-  const facts = entries.filter(([, value]) => typeof value !== 'object' || value === null);
-  const tables = entries.filter(([key, value]) => Array.isArray(value) && key !== 'timeline');
+  const { users, hosts, rules } = report;
+  const hours = HOURS.map(([key, title]) => [number(sum(users, key)), `hours ${title.toLowerCase()}`]);
+  const wasted = sum(users, 'held_device_hours') === 0 ? 0 : Math.round(100 * sum(users, 'idle_device_hours') / sum(users, 'held_device_hours'));
+  hours[3][1] += ` (${wasted} %)`;
+  const columns = [...HOURS, ...COUNTS];
   return [
-    element('dl', {}, facts.map(([key, value]) => element('div', {}, element('dt', {}, words(key)), element('dd', {}, cell(key, value))))),
+    element('ul', { class: 'counts totals' }, [...hours, ...COUNTS.map(([key, title]) => [number(sum(users, key)), title.toLowerCase()])]
+      .map(([value, title]) => element('li', {}, element('strong', {}, value), ` ${title}`))),
+    tableOf('By user', 'User', columns, users.toSorted((one, other) => other.idle_device_hours - one.idle_device_hours), nameOf),
     element('h2', {}, 'Violations over time'),
-    ...chartOf(report),
-    ...tables.flatMap(([key, rows]) => tableOf(words(key), rows)),
+    chartOf(report),
+    tableOf('By user and rule', 'User', [['rule', 'Rule'], ...COUNTS], rules.map((row) => ({ ...row, rule: ruleTitle(row.rule) })), nameOf),
+    hosts.length > 1 && tableOf('By user and host', 'User', [['host', 'Host'], ...HOURS], report.usage, nameOf),
+    tableOf('By host', 'Host', [['observed_hours', 'Hours observed']], hosts, ({ host }) => host),
   ];
+}
+
+/** A table of a list, with the sums of its numbers where it has several rows. */
+function tableOf(title, first, columns, rows, head) {
+  if (rows.length === 0) {
+    return element('p', {}, `${title}: none`);
+  }
+  const cells = rows.slice(0, MOST_ROWS).map((row) => [head(row), ...columns.map(([key]) => row[key])]);
+  const sums = [['All', ...columns.map(([key]) => typeof rows[0][key] === 'number' ? sum(rows, key) : '')]];
+  return [createTable(title, [first, ...columns.map(([, column]) => column)], createRows(cells), rows.length > 1 && createRows(sums, 'tfoot')),
+    rows.length > MOST_ROWS && element('p', {}, `and ${rows.length - MOST_ROWS} more; the CSV has all`)];
+}
+
+function sum(rows, key) {
+  return rows.reduce((total, row) => total + row[key], 0);
 }
 
 function chartOf(report) {
@@ -92,28 +153,4 @@ function chartOf(report) {
   const chart = createChart();
   timeline.draw(chart);
   return chart.nodes;
-}
-
-function tableOf(title, rows) {
-  if (rows.length === 0) {
-    return [element('p', {}, `${title}: none`)];
-  }
-  const columns = Object.keys(rows[0]);
-  const cells = rows.slice(0, MOST_ROWS).map((row) => columns.map((column) => cell(column, row[column])));
-  return [createTable(title, columns.map(words), cells),
-    rows.length > MOST_ROWS && element('p', {}, `and ${rows.length - MOST_ROWS} more; the CSV has all`)];
-}
-
-function words(key) {
-  return key.replaceAll('_', ' ');
-}
-
-function cell(column, value) {
-  if (INSTANTS.includes(column) && value !== null) {
-    return time(value);
-  }
-  if (typeof value === 'number') {
-    return number(value);
-  }
-  return value === null || value === undefined ? '–' : visible(typeof value === 'object' ? JSON.stringify(value) : value).slice(0, 300);
 }

@@ -1,5 +1,6 @@
 import { data } from '../data/store.js';
 import { element } from '../dom/dom.js';
+import { shortened } from '../dom/format.js';
 
 /** What a rule means for people, as the service declares it; the name alone before its answer. */
 export function ruleTitle(name) {
@@ -21,7 +22,7 @@ function find(name) {
 }
 
 /** What was done, in the words of the page. */
-export const OUTCOMES = {
+const OUTCOMES = {
   signalled: 'signal sent',
   exited: 'has exited',
   already_gone: 'had already exited',
@@ -38,7 +39,7 @@ export const OUTCOMES = {
 };
 
 /** Why an action is not done yet. */
-export const WAITS = {
+const WAITS = {
   grace: 'grace period',
   kill_after: 'time to exit after SIGTERM',
   unconfirmed_signal: 'it is unknown whether the first signal was sent',
@@ -46,12 +47,26 @@ export const WAITS = {
   next_cycle: 'the next cycle decides again',
 };
 
-/** One action in a few words. */
-export function describeAction(action) {
-  const outcome = OUTCOMES[action.outcome] ?? action.outcome;
-  if (action.type === 'detach') {
-    return `GPU ${action.device}: ${outcome}`;
-  }
-  const signal = action.signal ? `SIG${action.signal}: ` : '';
-  return `Process ${action.pid}: ${signal}${outcome}`;
+/** An action that was done or not, as people say it. */
+export function nameOfAction({ type, signal, outcome }) {
+  const names = {
+    signalled: signal === 'KILL' ? 'Killed' : 'Asked to terminate',
+    exited: 'Terminated',
+    skipped_grace: 'Held back: grace period',
+    skipped_audit: 'Reported only',
+    detached: 'Detached',
+  };
+  return names[outcome] ?? `${type === 'detach' ? 'Detach' : 'Terminate'}: ${OUTCOMES[outcome] ?? outcome}`;
+}
+
+/** Why an action that follows waits. */
+export function reasonOf({ because }) {
+  return WAITS[because] ?? because;
+}
+
+/** An action that follows, with the reason why it waits. */
+export function describeNext(action) {
+  const { type, pid, signal, environment, device } = action;
+  const what = type === 'detach' ? `Detach environment ${shortened(environment, 40)} from GPU ${device}` : `SIG${signal} to process ${pid}`;
+  return `${what} (waits: ${reasonOf(action)})`;
 }

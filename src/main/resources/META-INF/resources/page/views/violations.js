@@ -1,34 +1,33 @@
-import { element, setHidden, setText } from '../dom/dom.js';
-import { count } from '../dom/format.js';
+import { element, setChildren, setHidden, setText } from '../dom/dom.js';
+import { count, shortened } from '../dom/format.js';
 import { showList } from '../dom/list.js';
 import { data } from '../data/store.js';
 import { MOST_ACTIVE, MOST_RESOLVED } from '../data/violations.js';
-import { createFilters } from './filters.js';
 import { address } from './navigation.js';
 import { openStory } from './story.js';
-import { createViolation } from './violation.js';
+import { createGroup, groupsOf } from './violation.js';
 
-const PAGE = 100;
+const MOST_GROUPS = 50;
 
-/** The violations with filters: the active ones first, each kind newest first. `#/violations/ID` opens the story of one in a dialog. */
+/** The violations with filters, by user and rule: the active ones first, each kind newest first. `#/violations/ID` opens the story of one in a dialog. */
 export function violationsView(route) {
   const summary = element('p', { id: 'summary', class: 'facts' });
-  const list = element('ol', { class: 'violations' });
+  const list = element('div');
   const more = element('button', { type: 'button', onclick: showMore }, 'Show more');
   const filters = createFilters(changed);
   const node = element('div', {},
     element('h1', { tabindex: '-1' }, 'Violations'), filters.node, summary, list, element('p', {}, more));
-  let shownCount = PAGE;
+  let shownCount = MOST_GROUPS;
   let story = null;
 
   function update() {
     const all = data.violations ?? [];
     filters.update();
     const matching = all.filter(filters.matches);
-    const shown = matching.slice(0, shownCount);
+    const groups = groupsOf(matching);
     setText(summary, describe(all, matching));
-    showList(list, shown, (violation) => violation.id, createViolation);
-    setHidden(more, matching.length <= shownCount);
+    showList(list, groups.slice(0, shownCount), ({ key }) => key, () => createGroup());
+    setHidden(more, groups.length <= shownCount);
     story?.update();
   }
 
@@ -41,13 +40,13 @@ export function violationsView(route) {
   }
 
   function showMore() {
-    shownCount += PAGE;
+    shownCount += MOST_GROUPS;
     update();
   }
 
   function changed() {
     history.replaceState(null, '', address('violations', null, filters.values()));
-    shownCount = PAGE;
+    shownCount = MOST_GROUPS;
     update();
   }
 
@@ -87,4 +86,66 @@ function limitText(violations, status, most) {
 
 function countOf(violations, status) {
   return violations.filter((violation) => violation.status === status).length;
+}
+/** The filters of the violations. They are part of the address, so a filtered list can be given to other people. */
+function createFilters(changed) {
+  const status = select('status', 'Status', changed);
+  const rule = select('rule', 'Rule', changed);
+  const host = select('host', 'Host', changed);
+  const user = select('user', 'User', changed);
+  const fields = { status, rule, host, user };
+  const node = element('form', { class: 'filters', role: 'search', onsubmit: (event) => event.preventDefault() },
+    status.node, rule.node, host.node, user.node);
+
+  function update() {
+    const violations = data.violations ?? [];
+    status.offer(['active', 'resolved']);
+    rule.offer(data.policy?.rules.map(({ name }) => name) ?? distinct(violations, 'rule'));
+    host.offer(data.hosts?.map((report) => report.host) ?? distinct(violations, 'host'));
+    user.offer(distinct(violations, 'user'));
+  }
+
+  function values() {
+    return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.value()]));
+  }
+
+  function matches(violation) {
+    return Object.entries(fields).every(([name, field]) => field.value() === '' || violation[name] === field.value());
+  }
+
+  function set(parameters) {
+    Object.entries(fields).forEach(([name, field]) => field.set(parameters.get(name) ?? ''));
+  }
+  return { node, update, values, matches, set };
+}
+
+/** A choice of one value or all. A chosen value stays, also while no violation has it. */
+function select(name, title, changed) {
+  const choice = element('select', { id: `filter-${name}`, onchange: () => choose(choice.value) });
+  let chosen = '';
+  let offered = [];
+
+  function choose(value) {
+    chosen = value;
+    changed();
+  }
+
+  function offer(values) {
+    const all = ['', ...new Set([...values, ...(chosen === '' ? [] : [chosen])])];
+    if (all.length !== offered.length || all.some((value, i) => value !== offered[i])) {
+      offered = all;
+      setChildren(choice, all.map((value) => element('option', { value }, value === '' ? 'all' : shortened(value, 60))));
+    }
+    choice.value = chosen;
+  }
+
+  function set(value) {
+    chosen = value;
+    offer(offered.slice(1));
+  }
+  return { node: element('div', {}, element('label', { for: `filter-${name}` }, title), choice), offer, set, value: () => chosen };
+}
+
+function distinct(violations, field) {
+  return [...new Set(violations.map((violation) => violation[field]).filter((value) => value !== null))].sort();
 }
