@@ -38,6 +38,7 @@ export function createTile(host) {
     showList(uses, groups, (group) => group.key, createUse);
     utilization.update(status);
     showText(measured, measuredOf(status));
+    setHidden(attached, device.areAttachmentsKnown && device.attachments.length === 0);
     showValue(attached, { attachments: device.attachments, isKnown: device.areAttachmentsKnown }, attachedTo);
     setAttribute(node, 'class', groups.some((group) => KINDS[group.kind]) ? 'tile marked' : 'tile');
     setHidden(violations, device.violations.length === 0);
@@ -140,9 +141,6 @@ function amountOf({ kind, eid, mib, isPartial }) {
 function attachedTo({ attachments, isKnown }) {
   if (!isKnown) {
     return ['Attachments not observed'];
-  }
-  if (attachments.length === 0) {
-    return ['Attached to no environment'];
   }
   return ['Attached: ', attachments.map(({ eid, user }, i) => [i > 0 && ', ', user !== null && [userLink(user), ' '], '(', name(eid, 40), ')'])];
 }

@@ -1,5 +1,5 @@
 import { element, setHidden, showValue } from '../dom/dom.js';
-import { age, bytes, count, number } from '../dom/format.js';
+import { bytes, count, number, time } from '../dom/format.js';
 import { showList } from '../dom/list.js';
 import { createTable } from '../dom/table.js';
 import { keepSameItems } from '../data/changes.js';
@@ -16,7 +16,7 @@ export function usersView(route) {
 
 function listView() {
   const rows = element('tbody');
-  const table = createTable('Users', ['User', 'GPUs held', 'GPUs in use', 'Memory', 'Idle', 'Violations'], rows);
+  const table = createTable('Users', ['User', 'GPUs held', 'GPUs in use', 'Memory', 'Idle since', 'Violations'], rows);
   let users = null;
   const reader = createReader(() => getJson('/users'), (json) => {
     users = keepSameItems(users, json.sort(byHeld), ({ user }) => user);
@@ -47,7 +47,7 @@ function createUser({ user, user_by: by }) {
       [its.used_bytes, its.memory_limit_bytes].filter((value) => value !== null).map(bytes).join(' of '),
       its.idle_since,
       its.violations,
-    ].forEach((value, i) => showValue(cells[i], value, () => [i === 3 ? value && ['for ', age(value)]
+    ].forEach((value, i) => showValue(cells[i], value, () => [i === 3 ? value && time(value)
       : i === 4 ? value > 0 && element('a', { href: address('violations', null, { status: 'active', user }) }, count(value, 'violation')) : value])),
   };
 }

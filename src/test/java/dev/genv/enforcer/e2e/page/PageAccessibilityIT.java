@@ -10,6 +10,8 @@ import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.time.Year;
+import java.time.ZoneOffset;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -17,7 +19,7 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** The page with a keyboard alone, in both themes, on a phone, and for a screen reader. */
 @Tag("long")
@@ -33,13 +35,37 @@ class PageAccessibilityIT extends PageSuite {
             "#/plan",
             "env-devices",
             "#/report",
-            "Download CSV");
+            "GPU hours as CSV",
+            "#/users",
+            CurrentProcess.name());
+
+    /** What makes a page hard to read: small text, parts of it to the right of the window, a header of two rows, broken words. */
+    private static final String UNREADABLE = """
+        () => {
+          const found = new Set();
+          const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+          while (texts.nextNode()) {
+            const { currentNode: node, currentNode: { parentElement: parent } } = texts;
+            if (!parent.checkVisibility()) continue;
+            if (node.data.trim() && parseFloat(getComputedStyle(parent).fontSize) < 12) found.add(`small: ${node.data}`);
+            for (const word of node.data.matchAll(/[\\p{L}\\p{N}]{1,24}(?![\\p{L}\\p{N}])/gu)) {
+              const range = new Range();
+              range.setStart(node, word.index);
+              range.setEnd(node, word.index + word[0].length);
+              if (new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1) found.add(`broken: ${word[0]}`);
+            }
+          }
+          if (document.documentElement.scrollWidth > innerWidth) found.add(`wide: ${document.documentElement.scrollWidth}`);
+          if (document.querySelector('header').offsetHeight > 64) found.add('a header of two rows');
+          return [...found];
+        }\
+        """;
 
     @ParameterizedTest
-    @EnumSource(names = {"LIGHT", "DARK"})
-    void axeFindsNothing(ColorScheme scheme) throws Exception {
+    @CsvSource({"LIGHT, 1280", "DARK, 375"})
+    void everyViewIsReadable(ColorScheme scheme, int width) throws Exception {
         withViolations(() -> {
-            var window = openWindow(options().setColorScheme(scheme));
+            var window = openWindow(options().setColorScheme(scheme).setViewportSize(width, 800));
             window.context().addInitScript(axe());
             forEachView(window, PageAccessibilityIT::check);
         });
@@ -61,6 +87,10 @@ class PageAccessibilityIT extends PageSuite {
             assertThat(window.heading()).hasText("Violations");
             assertThat(window.heading()).isFocused();
 
+            tabTo(window, "time", "Tab");
+            assertThat((String) window.page().evaluate("getComputedStyle(document.activeElement, '::after').content"))
+                    .as("the exact time")
+                    .contains(Integer.toString(Year.now(ZoneOffset.UTC).getValue()));
             tabTo(window, "a.message", "Tab");
             assertThat((Boolean)
                             window.page().evaluate("getComputedStyle(document.activeElement).outlineStyle !== 'none'"))
@@ -69,11 +99,9 @@ class PageAccessibilityIT extends PageSuite {
             assertThat(window.dialog()).isVisible();
             for (var i = 0; i < 5; i++) { // the focus stays in the dialog, or in the browser's own controls
                 keyboard.press("Tab");
-                assertThat(
-                                (Boolean)
-                                        window.page()
-                                                .evaluate(
-                                                        "document.activeElement === document.body || !!document.activeElement.closest('dialog')"))
+                assertThat((Boolean) window.page()
+                                .evaluate("document.activeElement === document.body ||"
+                                        + " !!document.activeElement.closest('dialog')"))
                         .isTrue();
             }
             keyboard.press("Escape");
@@ -121,16 +149,16 @@ class PageAccessibilityIT extends PageSuite {
         window.open("#/plan?env-devices=on&limit=0&period=now");
         window.awaitText("#plan-result", "violation");
         check.accept(window);
-        window.open("#/report");
         window.answer("**/report?*", 200, "application/json", """
-                { "from": "2026-11-01T00:00:00Z", "to": "2026-11-02T00:00:00Z", "recorded_since": null, "events_recorded_since": null, "complete": true,
-                  "hosts": [ { "host": "gpu-1", "observed_hours": 1.5 } ],
-                  "usage": [ { "user": "raz", "host": "%1$s", "held_device_hours": 1.5, "used_device_hours": 0.25, "idle_device_hours": 1.25 } ],
-                  "users": [ { "user": "%1$s", "violations": 1, "terminations": 0, "detachments": 0 } ], "rules": [ ],
-                  "timeline": [ { "from": "2026-11-01T00:00:00Z", "rule": "env-memory", "violations": 1 } ] }
-                """.formatted("long-name".repeat(40)));
-        window.button("Show").click();
-        window.awaitText("#report .result", "Report of 2 users.");
+            { "from": "2026-11-01T00:00:00Z", "to": "2026-11-02T00:00:00Z", "recorded_since": null, "events_recorded_since": null, "complete": true,
+              "hosts": [ { "host": "gpu-1", "observed_hours": 1.5 } ],
+              "usage": [ ], "rules": [ { "user": "raz", "rule": "env-memory", "violations": 1, "terminations": 0, "detachments": 0 } ],
+              "users": [ { "user": "%s", "held_device_hours": 1.5, "present_device_hours": 0.5, "used_device_hours": 0.25, "idle_device_hours": 1.25,
+                           "violations": 1, "terminations": 0, "detachments": 0 } ],
+              "timeline": [ { "from": "2026-11-01T00:00:00Z", "rule": "env-memory", "violations": 1 } ] }
+            """.formatted("long-name".repeat(40)));
+        window.open("#/report");
+        window.awaitText("#report .result", "Report of 1 user.");
         check.accept(window);
         window.page().locator("#report summary").click();
         assertThat(window.page().locator("#report details tbody tr").first()).isVisible();
@@ -139,10 +167,13 @@ class PageAccessibilityIT extends PageSuite {
 
     private static void check(Window window) {
         var found = (List<?>) window.page().evaluate("""
-                async () => (await axe.run({ resultTypes: ['violations'] })).violations.map(
-                    ({ id, nodes }) => id + ': ' + nodes.map(({ html, failureSummary }) => html + ' ' + failureSummary).join('; '))
-                """);
+            async () => (await axe.run({ resultTypes: ['violations'] })).violations.map(
+                ({ id, nodes }) => id + ': ' + nodes.map(({ html, failureSummary }) => html + ' ' + failureSummary).join('; '))
+            """);
         assertThat(found).as(window.page().url()).isEmpty();
+        assertThat((List<?>) window.page().evaluate(UNREADABLE))
+                .as(window.page().url())
+                .isEmpty();
     }
 
     /** Presses a key until an element has the focus. */

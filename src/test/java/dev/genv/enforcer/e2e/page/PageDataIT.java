@@ -33,7 +33,7 @@ class PageDataIT extends PageSuite {
             window.awaitText("#summary", "1 violation, 1 active. Only the newest 500 resolved ones are here.");
             window.go("#/violations");
             assertThat(window.page().locator(".violation").first()).containsText("is not running in a GPU environment");
-            window.go("#/hosts?trouble=true");
+            window.go("#/hosts?show=violations");
             window.awaitText(".tile", "⚠ 1 active violation");
         }
     }

@@ -33,11 +33,52 @@ class PageIT extends PageSuite {
             var window = openWindow().open("#/hosts");
 
             window.awaitText("h2", "gpu-1");
-            window.awaitText(".tile:nth-child(1)", "environment a · 4.0 GiB · pid " + member.pid());
+            window.awaitText(".tile:nth-child(1)", "(pid " + member.pid() + ") · 4.0 GiB · environment a");
             window.awaitText(".tile:nth-child(1)", "Attached: " + CurrentProcess.name() + " (a)");
             window.awaitText(".tile:nth-child(2)", "⚠ GPU not attached");
             window.awaitText(".tile:nth-child(3)", "⚠ outside all environments");
             window.awaitText(".tile:nth-child(3)", "⚠ 1 active violation");
+        }
+    }
+
+    @Test
+    void theQuestionsOfTheDayTakeAtMostTwoClicks() throws IOException {
+        node.set("NON_ENV_PROCESSES", "enforce").set("GRACE", "0s");
+        try (var shell = Child.withEnvironment(Map.of());
+                var member = Child.inEnvironment("a");
+                var lost = Child.withEnvironment(Map.of())) {
+            node.state
+                    .ownEnv("a", null, shell.pid())
+                    .device(0, "a")
+                    .device(1)
+                    .device(2, "a")
+                    .write();
+            node.gpus.status("""
+                0, 0, 16384, 30, 0, 15.00, NVIDIA RTX A4000
+                1, 0, 16384, 30, 0, 15.00, NVIDIA RTX A4000
+                2, 4096, 16384, 60, 90, 120.00, NVIDIA RTX A4000
+                """).process(2, member.pid(), "4096").process(1, lost.pid(), "10");
+            startService();
+            lost.awaitExit();
+            var window = openWindow().open("");
+            var tiles = window.page().locator(".tile");
+
+            window.link("free").click(); // Which GPU can I take?
+            assertThat(tiles).containsText(new String[] {"GPU 1○ Free for"});
+            window.link("held and idle").click(); // Since when is it idle?
+            assertThat(tiles).containsText(new String[] {"GPU 0◐ Idle for"});
+            window.open("").page().getByLabel("Host, GPU").fill("gpu 2"); // Who is on GPU 2?
+            assertThat(tiles).containsText(new String[] {
+                "%s · sleep (pid %d) · 4.0 GiB".formatted(CurrentProcess.name(), member.pid())
+            });
+            assertThat(tiles).containsText("Utilization 90 %120 W · 60 °C");
+            window.link("Users").click(); // What did the user lose, and why?
+            window.link(CurrentProcess.name()).click();
+            var losses = window.page().locator(".violation.resolved");
+            assertThat(losses).containsText("Process %d is not running in a GPU environment".formatted(lost.pid()));
+            assertThat(losses).containsText("Terminated");
+            window.link("Report").click(); // How many GPU hours were wasted this week?
+            window.awaitText("#report li", "hours idle");
         }
     }
 
@@ -54,7 +95,7 @@ class PageIT extends PageSuite {
             window.awaitText(".violation", message);
             window.awaitText("#announcements", message);
             stray.awaitExit();
-            window.awaitText(".violation.resolved .done", "has exited");
+            window.awaitText(".violation.resolved .done", "Terminated");
         }
     }
 
@@ -118,6 +159,7 @@ class PageIT extends PageSuite {
             window.page().getByLabel("Rule").selectOption("max-devices-per-user");
             assertThat(list).hasCount(1);
             assertThat(list).containsText("more than the maximum allowed");
+            assertThat(window.page().locator(".group h2")).containsText("More GPUs than a user may hold");
             assertThat(window.page().url()).endsWith("?rule=max-devices-per-user");
             window.page().getByLabel("Status").selectOption("resolved");
             assertThat(list).hasCount(0);

@@ -35,13 +35,18 @@ class PagePlanIT extends PageSuite {
             window.page().getByLabel("GPUs per user").fill("0");
             window.button("Show what it would do").click();
 
-            window.awaitText("#plan-result .result", "Result for now: 1 violation, 1 termination, 1 detachment");
-            window.awaitText("#plan-result", "terminate process " + member.pid());
-            assertThat(window.page().locator("#plan-result table")).containsText(CurrentProcess.name());
+            window.awaitText(
+                    "#plan-result .result",
+                    "Result for now: 1 violation, 1 termination, 1 detachment. The present policy: 0 violations");
+            window.awaitText(
+                    "#plan-result tr",
+                    "%ssleep (pid %d), GPU 0–Terminated: max-devices-per-user"
+                            .formatted(CurrentProcess.name(), member.pid()));
+            assertThat(window.page().locator("#settings")).hasValue("GENV_ENFORCER_MAX_DEVICES_PER_USER=0");
             client().awaitNext(client().observe());
             assertThat(member.isAlive()).isTrue();
 
-            window.page().getByLabel("Limits of single users").fill("nonsense");
+            window.page().getByLabel("GPUs of single users").fill("nonsense");
             window.button("Show what it would do").click();
             window.awaitText("#plan-result .error", "“nonsense” is not a limit");
         }
@@ -66,18 +71,23 @@ class PagePlanIT extends PageSuite {
             window.page().getByLabel("Apply to").selectOption("the last hour");
             window.button("Show what it would do").click();
             window.awaitText("#plan-result .result", "1 user, 1 termination, 1 detachment");
-            assertThat(window.page().locator("#plan-result")).containsText("detach environment a from GPU 0");
+            window.awaitText("#plan-result tr", "environment a, GPU 0");
 
             window.open("#/report");
-            window.button("Show").click();
-            assertThat(window.page().locator("#report")).containsText(CurrentProcess.name());
+            window.awaitText("#report tr", CurrentProcess.name());
             assertThat(window.page().locator("#report .chart > svg"))
                     .hasAttribute("aria-label", "Violations that began, by rule: max-devices-per-user 1");
             var download = window.page()
-                    .waitForDownload(() -> window.button("Download CSV").click());
+                    .waitForDownload(() -> window.link("GPU hours as CSV").click());
             assertThat(Files.readString(download.path()))
                     .startsWith("user,host,")
                     .contains(CurrentProcess.name());
+            var week = window.page().url();
+            window.link("This month").click();
+            assertThat(window.link("This month")).hasAttribute("aria-current", "true");
+            window.page().goBack();
+            assertThat(window.page()).hasURL(week);
+            assertThat(window.link("This week")).hasAttribute("aria-current", "true");
         }
     }
 }
