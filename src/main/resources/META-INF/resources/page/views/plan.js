@@ -177,7 +177,7 @@ function settingsNodes(settings) {
   if (settings === '') {
     return [element('p', {}, 'This is the running policy: no setting changes.')];
   }
-  const text = element('textarea', { id: 'settings', readonly: true, rows: settings.split('\n').length, spellcheck: 'false' }, settings);
+  const text = element('textarea', { id: 'settings', readonly: true, rows: settings.split('\n').length + 1, spellcheck: 'false' }, settings);
   const done = element('span', { role: 'status' });
   const copy = async () => {
     text.select();
