@@ -79,6 +79,7 @@ function itemOf(report, before) {
   }
   const devices = snapshot === null ? [] : devicesOf(snapshot, report.device_status).map((device) => ({
     ...device,
+    text: textOf(report.host, device),
     violations: violations.filter((violation) => violation.devices.includes(device.index)).map(({ id }) => id),
   }));
   return { report, violations, snapshot, devices: keepSameItems(before?.devices, devices, (device) => device.index) };
@@ -90,15 +91,16 @@ function selectionOf(item, text, show) {
   if (text === '' && show === '') {
     return item;
   }
-  const devices = item.devices.filter((device) => isSelected(device, item) && matches(item, device, text));
+  const devices = item.devices.filter((device) => isSelected(device, item) && device.text.includes(text));
   const isShown = devices.length > 0 || (item.report.host.toLowerCase().includes(text) && (show === '' || (show === 'problems' && hasProblem(item))));
   return isShown ? { ...item, devices } : null;
 }
 
-function matches({ report }, { index, status, groups, attachments }, text) {
-  const texts = [report.host, `gpu ${index}`, status?.model, ...attachments.map(({ user }) => user),
+/** What a search finds in a device. */
+function textOf(host, { index, status, groups, attachments }) {
+  const texts = [host, `gpu ${index}`, status?.model, ...attachments.map(({ user }) => user),
     ...groups.flatMap(({ user, eid, processes }) => [user, eid, ...processes.map(({ command }) => command)])];
-  return texts.some((one) => one?.toLowerCase().includes(text));
+  return [...new Set(texts)].join('\n').toLowerCase();
 }
 
 function hasProblem({ report }) {

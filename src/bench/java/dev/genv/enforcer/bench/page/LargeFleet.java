@@ -28,8 +28,20 @@ final class LargeFleet {
                 .mapToObj(host -> """
                     {"host":"%s","status":"ok","last_observed":"2026-11-22T12:00:00Z","observation_ms":20,\
                     "driver":"570.86","devices":%d,"processes":%d,"environments":%d,"problems":[],\
-                    "missing_privileges":[],"device_status":[]}\
-                    """.formatted(name(host), devices, devices * processesOfDevice, ENVIRONMENTS))
+                    "missing_privileges":[],"device_status":%s}\
+                    """.formatted(name(host), devices, devices * processesOfDevice, ENVIRONMENTS, status()))
+                .toList());
+    }
+
+    private String status() {
+        return array(IntStream.range(0, devices)
+                .mapToObj(device -> """
+                    {"device":%d,"temperature":60,"utilization":%d,"used_bytes":0,"total_bytes":85899345920,"model":"NVIDIA A100",\
+                    "power_watts":300,"utilization_last_hour":%s,"idle_since":null,"free_since":null}\
+                    """.formatted(
+                        device,
+                        random.nextInt(100),
+                        random.ints(60, 0, 100).boxed().toList()))
                 .toList());
     }
 
@@ -45,7 +57,8 @@ final class LargeFleet {
     private String snapshot(int host) {
         var processes = IntStream.range(0, devices * processesOfDevice)
                 .mapToObj(i -> """
-                    {"pid":%d,"used_gpu_memory":[{"index":%d,"gpu_memory":"%dmi"}],"eid":"%d","membership":{"by":"environ"}}\
+                    {"pid":%d,"used_gpu_memory":[{"index":%d,"gpu_memory":"%dmi"}],"user":"user%4$d","user_by":"account",\
+                    "command":"python","eid":"%4$d","membership":{"by":"environ"}}\
                     """.formatted(
                                 10_000 + i,
                                 i / processesOfDevice,

@@ -78,7 +78,7 @@ public final class PageBenchmark {
         page.evaluate("clearInterval(window.scrolling_)");
         page.evaluate(RECORD);
         for (var text : List.of("gpu-0", "gpu-01", "user3", "")) {
-            page.getByLabel("Host or user").fill(text);
+            page.getByLabel("Host, GPU").fill(text);
             page.waitForTimeout(1000);
         }
         report("while a filter changes", page);
