@@ -5,7 +5,6 @@ import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.Fleet.Appearances;
 import dev.genv.enforcer.model.Fleet.Idleness.HostDevice;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
@@ -14,12 +13,9 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** What each device did in the last hour, and since when it is idle or free. It is in memory, so a restart forgets it. */
@@ -35,7 +31,7 @@ public class DeviceHistory implements CycleListener {
      * What is known of a device.
      *
      * @param utilization the last sample of each of at most 60 minutes in percent, oldest first; null if a minute has none
-     * @param idleSince since when the device is attached and unused; null if it is not, or if that is unknown
+     * @param idleSince since when the device is attached and computes nothing; null if it is not, or if that is unknown
      * @param freeSince since when it is neither attached nor used; null if it is, or if that is unknown
      */
     public record Recent(
@@ -51,6 +47,7 @@ public class DeviceHistory implements CycleListener {
         private final long first;
         private long last;
         private @Nullable Instant attached;
+        private @Nullable Instant unattached;
         private @Nullable Instant idleSince;
         private @Nullable Instant freeSince;
 
@@ -69,21 +66,26 @@ public class DeviceHistory implements CycleListener {
             }
         }
 
-        /** After a restart, time in which a free device was attached and unused counts as free too. */
+        /** After a restart, time in which a device was attached and unused, or the reverse, counts for its present state too. */
         void record(Fleet fleet, Snapshot snapshot, int index, @Nullable Device device) {
             idleSince = null;
             freeSince = null;
             if (device == null || !snapshot.has(SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)) {
                 return;
             }
+            var its = new HostDevice(snapshot.host(), index);
             if (device.attachments().isEmpty()) {
-                var unused = fleet.idleness().unused().get(new HostDevice(snapshot.host(), index));
-                var since = unused == null ? null : before(fleet, unused);
-                freeSince = since != null && attached != null && attached.isAfter(since) ? attached : since;
+                unattached = before(fleet, Duration.ZERO);
+                freeSince = since(fleet, fleet.idleness().unused().get(its), attached);
             } else {
                 attached = before(fleet, Duration.ZERO);
-                idleSince = idleSince(fleet, snapshot.host(), device).orElse(null);
+                idleSince = since(fleet, fleet.idleness().quiet().get(its), unattached);
             }
+        }
+
+        private static @Nullable Instant since(Fleet fleet, @Nullable Duration time, @Nullable Instant earliest) {
+            var since = time == null ? null : before(fleet, time);
+            return since != null && earliest != null && earliest.isAfter(since) ? earliest : since;
         }
 
         Recent recent() {
@@ -121,16 +123,6 @@ public class DeviceHistory implements CycleListener {
                 line.record(fleet, snapshot, index, devices.get(index));
             });
         }
-    }
-
-    /** Returns since when a device is attached and unused; empty if it is not. If it has several attachments, the oldest one counts. */
-    public static Optional<Instant> idleSince(Fleet fleet, String host, Device device) {
-        var idle = fleet.idleness().attachments();
-        return device.attachments().stream()
-                .map(attachment -> idle.get(new Appearances.Key(host, attachment.eid(), device.index())))
-                .filter(Objects::nonNull)
-                .max(Comparator.naturalOrder())
-                .map(time -> before(fleet, time));
     }
 
     private static Instant before(Fleet fleet, Duration time) {

@@ -7,10 +7,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.Fleet.Appearances;
 import dev.genv.enforcer.model.Fleet.Idleness;
 import dev.genv.enforcer.model.Fleet.Idleness.HostDevice;
-import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
@@ -19,7 +17,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -30,6 +27,7 @@ class DeviceHistoryTest {
     private final FakeTime time = new FakeTime();
     private final DeviceHistory history = new DeviceHistory(time.ticker());
     private Duration unused = Duration.ZERO;
+    private Duration quiet = Duration.ZERO;
 
     @Test
     void keepsTheLastSampleOfEachMinuteForAnHour() {
@@ -55,14 +53,14 @@ class DeviceHistoryTest {
     }
 
     @Test
-    void attachedAndUnusedDeviceIsIdleAndOneWithoutAttachmentIsFree() {
+    void attachedDeviceThatComputesNothingIsIdleAndOneWithoutAttachmentIsFree() {
         observe(attached());
-        assertThat(history.of(HOST, 0).idleSince()).as("it is used").isNull();
+        assertThat(history.of(HOST, 0).idleSince()).as("it computes").isNull();
 
-        unused = Duration.ofMinutes(5);
+        quiet = Duration.ofMinutes(5);
         time.pass(Duration.ofHours(1));
         observe(attached());
-        assertThat(history.of(HOST, 0).idleSince()).isEqualTo(now().minus(unused));
+        assertThat(history.of(HOST, 0).idleSince()).as("also with a process").isEqualTo(now().minus(quiet));
         assertThat(history.of(HOST, 0).freeSince()).isNull();
 
         var attached = now();
@@ -73,6 +71,12 @@ class DeviceHistoryTest {
                 .as("not while it was attached")
                 .isEqualTo(attached);
         assertThat(history.of(HOST, 0).idleSince()).isNull();
+
+        var free = now();
+        quiet = Duration.ofDays(1);
+        time.pass(Duration.ofMinutes(1));
+        observe(attached());
+        assertThat(history.of(HOST, 0).idleSince()).as("not while it was free").isEqualTo(free);
 
         observe(node().utilization(0).missing(SnapshotPart.ATTACHMENTS));
         assertThat(history.of(HOST, 0).freeSince())
@@ -98,20 +102,18 @@ class DeviceHistoryTest {
 
     private void observe(HostBuilder... hosts) {
         var snapshots = Stream.of(hosts).map(HostBuilder::snapshot).toList();
-        Map<HostDevice, Duration> devices = unused.isZero() ? Map.of() : Map.of(new HostDevice(HOST, 0), unused);
-        var attachments = unused.isZero()
-                ? Map.<Appearances.Key, Duration>of()
-                : snapshots.stream()
-                        .map(Snapshot::host)
-                        .collect(Collectors.toMap(name -> new Appearances.Key(name, "a", 0), _ -> unused));
         history.record(new CycleReport(
                 now(),
                 Duration.ZERO,
                 CycleResult.SUCCESS,
-                new Fleet(snapshots, true, now()).with(new Idleness(devices, Map.of(), attachments, Map.of())),
+                new Fleet(snapshots, true, now()).with(new Idleness(device(unused), device(quiet), Map.of(), Map.of())),
                 Plan.EMPTY,
                 List.of(),
                 List.of(),
                 null));
+    }
+
+    private static Map<HostDevice, Duration> device(Duration time) {
+        return time.isZero() ? Map.of() : Map.of(new HostDevice(HOST, 0), time);
     }
 }

@@ -25,11 +25,12 @@ final class LargeFleet {
 
     String hosts() {
         return array(IntStream.range(0, hosts)
-                .mapToObj(host -> """
-                    {"host":"%s","status":"ok","last_observed":"2026-11-22T12:00:00Z","observation_ms":20,\
-                    "driver":"570.86","devices":%d,"processes":%d,"environments":%d,"problems":[],\
-                    "missing_privileges":[],"device_status":%s}\
-                    """.formatted(name(host), devices, devices * processesOfDevice, ENVIRONMENTS, status()))
+                .mapToObj(
+                        host -> """
+                            {"host":"%s","status":"ok","last_observed":"2026-11-22T12:00:00Z","observation_ms":20,\
+                            "driver":"570.86","devices":%d,"processes":%d,"environments":%d,"problems":[],\
+                            "missing_privileges":[],"device_status":%s}\
+                            """.formatted(name(host), devices, devices * processesOfDevice, ENVIRONMENTS, status()))
                 .toList());
     }
 
@@ -39,9 +40,9 @@ final class LargeFleet {
                     {"device":%d,"temperature":60,"utilization":%d,"used_bytes":0,"total_bytes":85899345920,"model":"NVIDIA A100",\
                     "power_watts":300,"utilization_last_hour":%s,"idle_since":null,"free_since":null}\
                     """.formatted(
-                        device,
-                        random.nextInt(100),
-                        random.ints(60, 0, 100).boxed().toList()))
+                                device,
+                                random.nextInt(100),
+                                random.ints(60, 0, 100).boxed().toList()))
                 .toList());
     }
 

@@ -27,23 +27,25 @@ public final class PageBenchmark {
 
     /** Records the time of each frame. */
     private static final String RECORD = """
-            () => {
-              cancelAnimationFrame(window.recording_ ?? 0);
-              window.frames_ = [];
-              let last = performance.now();
-              const next = (now) => { window.frames_.push(now - last); last = now; window.recording_ = requestAnimationFrame(next); };
-              window.recording_ = requestAnimationFrame(next);
-            }""";
+        () => {
+          cancelAnimationFrame(window.recording_ ?? 0);
+          window.frames_ = [];
+          let last = performance.now();
+          const next = (now) => { window.frames_.push(now - last); last = now; window.recording_ = requestAnimationFrame(next); };
+          window.recording_ = requestAnimationFrame(next);
+        }\
+        """;
 
     private static final String SCROLL = """
-            () => {
-              let direction = 25;
-              window.scrolling_ = setInterval(() => {
-                if (scrollY + innerHeight >= document.documentElement.scrollHeight - 2) direction = -25;
-                if (scrollY === 0) direction = 25;
-                scrollBy(0, direction);
-              }, 16);
-            }""";
+        () => {
+          let direction = 25;
+          window.scrolling_ = setInterval(() => {
+            if (scrollY + innerHeight >= document.documentElement.scrollHeight - 2) direction = -25;
+            if (scrollY === 0) direction = 25;
+            scrollBy(0, direction);
+          }, 16);
+        }\
+        """;
 
     private PageBenchmark() {}
 

@@ -29,6 +29,7 @@ final class UserList {
 
     private final Fleet fleet;
     private final Policy policy;
+    private final DeviceHistory history;
     private final Map<String, Entry> entries = new HashMap<>();
 
     /**
@@ -41,7 +42,7 @@ final class UserList {
      * @param devicesUsed the number of devices on which the user has processes
      * @param memoryLimitBytes the memory that the user's processes may use; null without a limit
      * @param usedBytes the memory that they use, as far as the driver reports it
-     * @param idleSince since when the user holds a device that is unused: the first one if there are several; null if there is none
+     * @param idleSince since when the user holds a device that computes nothing: the first one if there are several; null if there is none
      * @param violations the number of active ones
      */
     public record UserSummary(
@@ -67,7 +68,8 @@ final class UserList {
         private int violations;
     }
 
-    UserList(Fleet fleet, Policy policy, ViolationRegistry registry) {
+    UserList(Fleet fleet, Policy policy, ViolationRegistry registry, DeviceHistory history) {
+        this.history = history;
         this.fleet = fleet;
         this.policy = policy;
         fleet.snapshots().forEach(this::add);
@@ -114,8 +116,7 @@ final class UserList {
         for (var device : snapshot.devices()) {
             var its = new HostDevice(snapshot.host(), device.index());
             var isCounted = snapshot.isComplete() && snapshot.listedDevices().contains(device.index());
-            var idleSince =
-                    DeviceHistory.idleSince(fleet, snapshot.host(), device).orElse(null);
+            var idleSince = history.of(snapshot.host(), device.index()).idleSince();
             for (var attachment : device.attachments()) {
                 var environment = environments.get(attachment.eid());
                 var user = environment == null ? HostUsers.UNKNOWN : users.of(environment);

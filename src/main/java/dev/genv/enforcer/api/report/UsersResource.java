@@ -20,6 +20,7 @@ import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.Rules;
+import dev.genv.enforcer.recording.DeviceHistory;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;
@@ -45,11 +46,13 @@ public class UsersResource {
     private final Enforcer enforcer;
     private final EnforcerConfig config;
     private final ViolationRegistry registry;
+    private final DeviceHistory history;
 
-    UsersResource(Enforcer enforcer, EnforcerConfig config, ViolationRegistry registry) {
+    UsersResource(Enforcer enforcer, EnforcerConfig config, ViolationRegistry registry, DeviceHistory history) {
         this.enforcer = enforcer;
         this.config = config;
         this.registry = registry;
+        this.history = history;
     }
 
     @GET
@@ -59,7 +62,7 @@ public class UsersResource {
     @APIResponse(responseCode = "200", description = "The users of the last cycle and of active violations, by name.")
     public List<UserSummary> list() {
         return enforcer.latest()
-                .map(report -> new UserList(report.fleet(), config.policy(), registry).view())
+                .map(report -> new UserList(report.fleet(), config.policy(), registry, history).view())
                 .orElse(List.of());
     }
 

@@ -39,7 +39,7 @@ public record HostView(
      * @param temperature in degrees Celsius
      * @param utilization the share of the time in which a kernel ran, in percent
      * @param utilizationLastHour the same for each of the last 60 minutes, oldest first; fewer after a restart
-     * @param idleSince since when it is attached and unused
+     * @param idleSince since when it is attached and computes nothing
      * @param freeSince since when it is neither attached nor used
      */
     public record DeviceStatusView(

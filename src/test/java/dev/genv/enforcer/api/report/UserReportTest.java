@@ -20,6 +20,7 @@ import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.recording.DeviceHistory;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
@@ -220,7 +221,12 @@ class UserReportTest {
                         process(2).uid(1503).recorded("carol").uses(0, "1mi"),
                         process(3).uid(1600).uses(3, "2mi")));
 
-        assertThat(new UserList(enforcer.latest().orElseThrow().fleet(), config.policy(), registry).view())
+        assertThat(new UserList(
+                                enforcer.latest().orElseThrow().fleet(),
+                                config.policy(),
+                                registry,
+                                new DeviceHistory(time.ticker()))
+                        .view())
                 .containsExactly(
                         new UserSummary("1600", null, null, 0, 1, null, 2 << 20, null, 1),
                         new UserSummary("carol", "recorded", null, 1, 2, null, 6 << 20, FakeTime.START, 2),
