@@ -8,18 +8,20 @@ import { address, knownUser } from './navigation.js';
 import { ruleTitle } from './rules.js';
 
 const MOST_ROWS = 1000;
-/** The hours of a user, in the words of a person. */
+/** The hours of a user, in the words of a person: held and not attached are as much as computing, unknown and idle. */
 const HOURS = [
   ['held_device_hours', 'Held'],
   ['present_device_hours', 'With a process'],
   ['used_device_hours', 'Computing'],
   ['idle_device_hours', 'Idle'],
+  ['unknown_device_hours', 'Utilization unknown'],
+  ['unattached_device_hours', 'Not attached'],
 ];
 const nameOf = ({ user }) => knownUser(user);
 const COUNTS = [
-  ['violations', 'Violations'],
-  ['terminations', 'Terminations'],
-  ['detachments', 'Detachments'],
+  ['violations', 'Violations', 'violation'],
+  ['terminations', 'Terminations', 'termination'],
+  ['detachments', 'Detachments', 'detachment'],
 ];
 
 /** Who held and used how much in a period, and which rules were broken. Without a period it shows this week. */
@@ -115,18 +117,18 @@ function missingText(what, since, from) {
 
 function nodesOf(report) {
   const { users, hosts, rules } = report;
-  const hours = HOURS.map(([key, title]) => [number(sum(users, key)), `hours ${title.toLowerCase()}`]);
+  const columns = HOURS.filter(([key], i) => i < 4 || sum(users, key) > 0);
+  const hours = columns.map(([key, title]) => [number(sum(users, key)), `hours ${title.toLowerCase()}`]);
   const wasted = sum(users, 'held_device_hours') === 0 ? 0 : Math.round(100 * sum(users, 'idle_device_hours') / sum(users, 'held_device_hours'));
   hours[3][1] += ` (${wasted} %)`;
-  const columns = [...HOURS, ...COUNTS];
   return [
-    element('ul', { class: 'counts totals' }, [...hours, ...COUNTS.map(([key, title]) => [number(sum(users, key)), title.toLowerCase()])]
+    element('ul', { class: 'counts totals' }, [...hours, ...COUNTS.map(([key, , one]) => [number(sum(users, key)), sum(users, key) === 1 ? one : `${one}s`])]
       .map(([value, title]) => element('li', {}, element('strong', {}, value), ` ${title}`))),
-    tableOf('By user', 'User', columns, users.toSorted((one, other) => other.idle_device_hours - one.idle_device_hours), nameOf),
+    tableOf('By user', 'User', [...columns, ...COUNTS], users.toSorted((one, other) => other.idle_device_hours - one.idle_device_hours), nameOf),
     element('h2', {}, 'Violations over time'),
     chartOf(report),
     tableOf('By user and rule', 'User', [['rule', 'Rule'], ...COUNTS], rules.map((row) => ({ ...row, rule: ruleTitle(row.rule) })), nameOf),
-    hosts.length > 1 && tableOf('By user and host', 'User', [['host', 'Host'], ...HOURS], report.usage, nameOf),
+    hosts.length > 1 && tableOf('By user and host', 'User', [['host', 'Host'], ...columns], report.usage, nameOf),
     tableOf('By host', 'Host', [['observed_hours', 'Hours observed']], hosts, ({ host }) => host),
   ];
 }
