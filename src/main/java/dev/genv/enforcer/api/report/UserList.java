@@ -27,7 +27,6 @@ final class UserList {
     /** Users can write any name. If there are more, those with an account come first. */
     static final int MAX_USERS = 1000;
 
-    private final Fleet fleet;
     private final Policy policy;
     private final DeviceHistory history;
     private final Map<String, Entry> entries = new HashMap<>();
@@ -70,7 +69,6 @@ final class UserList {
 
     UserList(Fleet fleet, Policy policy, ViolationRegistry registry, DeviceHistory history) {
         this.history = history;
-        this.fleet = fleet;
         this.policy = policy;
         fleet.snapshots().forEach(this::add);
         for (var active : registry.find(ViolationRecord::active, Integer.MAX_VALUE)) {
