@@ -54,7 +54,9 @@ public record SnapshotView(
     public record Listed(
             int pid,
             List<UsageView> usedGpuMemory,
+            String command,
             @Nullable String user,
+            @Nullable String userBy,
             @Nullable String eid,
             MembershipView membership,
             @Nullable WorkloadView workload) {
@@ -65,7 +67,9 @@ public record SnapshotView(
                     process.usage().stream()
                             .map(use -> UsageView.of(use.device(), use.memory()))
                             .toList(),
-                    process.userName(),
+                    view.command(),
+                    view.user(),
+                    view.userBy(),
                     SnapshotView.eid(process),
                     view.membership(),
                     view.workload());
@@ -99,6 +103,7 @@ public record SnapshotView(
             List<Integer> devices,
             List<Integer> usedDevices,
             @Nullable String user,
+            @Nullable String userBy,
             @Nullable String eid,
             MembershipView membership,
             @Nullable String membershipUnknown,
@@ -115,7 +120,8 @@ public record SnapshotView(
                     view.command(),
                     process.devices(),
                     holder.used(),
-                    process.userName(),
+                    view.user(),
+                    view.userBy(),
                     SnapshotView.eid(process),
                     view.membership(),
                     process.membership() instanceof Membership.Unknown(var reason, var _) ? reason : null,

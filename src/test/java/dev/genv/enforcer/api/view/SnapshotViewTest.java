@@ -114,12 +114,12 @@ class SnapshotViewTest {
                 HostDetails.NONE);
         assertThat(JsonTree.of(SnapshotView.of(snapshot)))
                 .hasToString("""
-                    {"processes":{"processes":[{"pid":41,"used_gpu_memory":[],"user":"raz","eid":null,
+                    {"processes":{"processes":[{"pid":41,"used_gpu_memory":[],"command":"python","user":"raz","user_by":"account","eid":null,
                     "membership":{"by":"environ"},"workload":{"unit":"user@1000.service","container":{"id":"%s",
                     "engine":"podman","by":"delegated_cgroup"},"pod":{"uid":"2c48913c-b29f-11e7-9350-020968147796"},
                     "slurm_job":{"id":"7","by":"environ"}}}]},
                     "gpu_unlisted":{"devices":[{"index":0,"gpu_memory":"4096mi"}],"processes":[{"pid":4711,
-                    "start_time":991232,"uid":1003,"command":"python","devices":[0],"used_devices":[0],"user":null,"eid":null,
+                    "start_time":991232,"uid":1003,"command":"python","devices":[0],"used_devices":[0],"user":null,"user_by":null,"eid":null,
                     "membership":{"by":"unknown"},"membership_unknown":"it is not readable",
                     "immune":"it is exempt","since":1204711,"workload":null}]},
                     "not_observed":["every_process","attachments"],"envs":{"envs":[]},"devices":{"devices":[]}}\
