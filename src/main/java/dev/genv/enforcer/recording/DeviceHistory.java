@@ -115,8 +115,8 @@ public class DeviceHistory implements CycleListener {
             var samples = new HashMap<Integer, @Nullable Integer>();
             for (var status : snapshot.details().devices()) {
                 samples.put(status.index(), status.utilization());
-                lines.computeIfAbsent(status.index(), _ -> new Line(minute));
             }
+            snapshot.listedDevices().forEach(index -> lines.computeIfAbsent(index, _ -> new Line(minute)));
             var devices = snapshot.devicesByIndex();
             lines.forEach((index, line) -> {
                 line.add(minute, samples.get(index));

@@ -221,12 +221,10 @@ class UserReportTest {
                         process(2).uid(1503).recorded("carol").uses(0, "1mi"),
                         process(3).uid(1600).uses(3, "2mi")));
 
-        assertThat(new UserList(
-                                enforcer.latest().orElseThrow().fleet(),
-                                config.policy(),
-                                registry,
-                                new DeviceHistory(time.ticker()))
-                        .view())
+        var report = enforcer.latest().orElseThrow();
+        var history = new DeviceHistory(time.ticker());
+        history.record(report);
+        assertThat(new UserList(report.fleet(), config.policy(), registry, history).view())
                 .containsExactly(
                         new UserSummary("1600", null, null, 0, 1, null, 2 << 20, null, 1),
                         new UserSummary("carol", "recorded", null, 1, 2, null, 6 << 20, FakeTime.START, 2),
