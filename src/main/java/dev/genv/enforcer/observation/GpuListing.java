@@ -105,8 +105,8 @@ public record GpuListing(
     public static final class GpuHistory {
         private static final String NO_ACCESS =
                 "this container has had no access to the GPUs since the service was started: set no-cgroups = false in"
-                    + " /etc/nvidia-container-runtime/config.toml and restart the engine, or give it the devices with"
-                    + " --device; under a rootless engine, use one that runs as root";
+                        + " /etc/nvidia-container-runtime/config.toml and restart the engine, or give it the devices with"
+                        + " --device; under a rootless engine, use one that runs as root";
 
         private final Map<String, Integer> first = new HashMap<>();
         /** Since the boot. */

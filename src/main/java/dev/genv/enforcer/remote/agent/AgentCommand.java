@@ -182,8 +182,8 @@ final class AgentCommand {
         private static final int LONGEST = 200;
         private static final Pattern SUDO_REFUSED = Pattern.compile(
                 "password is required|terminal is required|must have a tty|not allowed to execute|may not run sudo|not"
-                    + " in the sudoers file|not allowed to run sudo|sudo: .*(PAM|account validation|setuid|effective"
-                    + " uid)");
+                        + " in the sudoers file|not allowed to run sudo|sudo: .*(PAM|account validation|setuid|effective"
+                        + " uid)");
         private static final Pattern PYTHON_MISSING =
                 Pattern.compile(Pattern.quote(AgentProgram.PYTHON) + ": (command )?not found");
         /** What the program says, or an interpreter that does not know its language. */

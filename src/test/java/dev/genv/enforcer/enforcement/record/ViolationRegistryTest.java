@@ -337,9 +337,8 @@ class ViolationRegistryTest {
                 Outcome.FAILED,
                 Outcome.DENIED,
                 Outcome.SIGNALLED,
-                Outcome
-                        .SIGNALLED)) { // as an environment that attaches the same device repeatedly is detached each
-                                       // time
+                Outcome.SIGNALLED)) { // as an environment that attaches the same device repeatedly is detached each
+            // time
             now = now.plusSeconds(1);
             update(List.of(record(1, outcome, stray)), stray);
         }
