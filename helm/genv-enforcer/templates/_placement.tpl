@@ -63,6 +63,10 @@ nodeAffinity:
           - key: feature.node.kubernetes.io/cpu-model.vendor_id
             operator: In
             values: [NVIDIA]
+      # GKE labels its nodes with GPUs.
+      - matchExpressions:
+          - key: cloud.google.com/gke-accelerator
+            operator: Exists
       # The GPU Operator or an administrator labels the node.
       - matchExpressions:
           - key: nvidia.com/gpu.present

@@ -21,7 +21,7 @@ spec:
   {{- if $node }}
   # The driver reports pids of the host.
   hostPID: true
-  {{- if and .Values.runtimeClassName (has .Values.gpuAccess.mode (list "runtimeClass" "volumeMounts" "privileged")) }}
+  {{- if include "genv-enforcer.runtimeClassName" . }}
   runtimeClassName: {{ .Values.runtimeClassName | quote }}
   {{- end }}
   {{- end }}
@@ -29,7 +29,7 @@ spec:
   hostNetwork: true
   dnsPolicy: ClusterFirstWithHostNet
   {{- end }}
-  {{- with merge (deepCopy .Values.podSecurityContext) (include "genv-enforcer.podSecurityContext" . | fromYaml) }}
+  {{- with mergeOverwrite (include "genv-enforcer.podSecurityContext" . | fromYaml) (deepCopy .Values.podSecurityContext) }}
   securityContext:
     {{- toYaml . | nindent 4 }}
   {{- end }}
@@ -57,7 +57,7 @@ spec:
       image: {{ include "genv-enforcer.image" . | quote }}
       imagePullPolicy: {{ .Values.image.pullPolicy }}
       securityContext:
-        {{- toYaml (merge (deepCopy .Values.securityContext) (include "genv-enforcer.securityContext" . | fromYaml)) | nindent 8 }}
+        {{- toYaml (mergeOverwrite (include "genv-enforcer.securityContext" . | fromYaml) (deepCopy .Values.securityContext)) | nindent 8 }}
       env:
         {{- if $node }}
         - name: GENV_ENFORCER_NODE_NAME
@@ -107,6 +107,12 @@ spec:
   {{- end }}
 {{- end -}}
 
+{{- define "genv-enforcer.runtimeClassName" -}}
+{{- if and (eq .Values.mode "node") (has .Values.gpuAccess.mode (list "runtimeClass" "volumeMounts" "privileged")) -}}
+{{- .Values.runtimeClassName -}}
+{{- end -}}
+{{- end -}}
+
 {{- /* The folder in which NVIDIA's runtime looks for requests, where it takes them from mounts. */ -}}
 {{- define "genv-enforcer.gpuRequests" -}}
 /var/run/nvidia-container-devices
@@ -137,7 +143,6 @@ true
 {{- $annotations := dict -}}
 {{- if eq .Values.mode "node" -}}
 {{- if eq .Values.gpuAccess.mode "cdi" -}}
-{{- $_ := set $annotations (printf "cdi.k8s.io/%s" .Chart.Name) .Values.gpuAccess.cdiDevice -}}
 {{- $_ := set $annotations (printf "nvidia.cdi.k8s.io/container.%s" .Chart.Name) .Values.gpuAccess.cdiDevice -}}
 {{- end -}}
 {{- if semverCompare "<1.30-0" .Capabilities.KubeVersion.Version -}}

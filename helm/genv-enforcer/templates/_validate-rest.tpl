@@ -104,10 +104,10 @@ messages.terminal is on, but mode is remote, and the service writes only to term
 {{- if and $mail.host (not $mail.from) }}
 messages.mail.host is set, but there is no sender: set messages.mail.from
 {{- end -}}
-{{- if and $mail.host (not (or $mail.to $mail.addresses.existingConfigMap)) }}
+{{- if and $mail.host (not (or $mail.to $mail.addresses.existingConfigMap $mail.reportTo)) }}
 messages.mail.host is set, but there are no addresses: set messages.mail.to or messages.mail.addresses.existingConfigMap
 {{- end -}}
-{{- if and (not $mail.host) (or $mail.from $mail.to $mail.existingSecret $mail.addresses.existingConfigMap) }}
+{{- if and (not $mail.host) (or $mail.from $mail.to $mail.reportTo $mail.existingSecret $mail.addresses.existingConfigMap) }}
 messages.mail has values, but no server: set messages.mail.host
 {{- end -}}
 {{- if ne (empty $mail.user) (empty $mail.existingSecret) }}

@@ -138,8 +138,12 @@ class ChartObjectsTest {
         check(chart);
         var monitor = chart.only("PodMonitor");
         assertThat(monitor.at("/spec/selector")).isEqualTo(chart.workload().at("/spec/selector"));
-        assertThat(monitor.at("/spec/podMetricsEndpoints/0/port"))
-                .isEqualTo(chart.container().at("/ports/1/name"));
+        var endpoint = monitor.at("/spec/podMetricsEndpoints/0");
+        assertThat(endpoint.path("port")).isEqualTo(chart.container().at("/ports/1/name"));
+        // The alerts select this job.
+        assertThat(endpoint.at("/relabelings/0"))
+                .isEqualTo(RenderedChart.parse("{targetLabel: job, replacement: %s}"
+                        .formatted(chart.workload().at("/metadata/name").asText())));
     }
 
     @Test

@@ -34,9 +34,8 @@ class ChartPodTest {
                         + " runAsUser: 0, capabilities: {drop: [ALL], add: [KILL, SYS_PTRACE, DAC_READ_SEARCH]},"
                         + " seccompProfile: {type: RuntimeDefault}, appArmorProfile: {type: Unconfined}}",
                 // How the container gets the GPUs.
-                "gpuAccess: {mode: cdi}|workload/spec/template/metadata/annotations|{"
-                        + "cdi.k8s.io/genv-enforcer: management.nvidia.com/gpu=all,"
-                        + " nvidia.cdi.k8s.io/container.genv-enforcer: management.nvidia.com/gpu=all}",
+                "gpuAccess: {mode: cdi}|workload/spec/template/metadata/annotations"
+                        + "|nvidia.cdi.k8s.io/container.genv-enforcer: management.nvidia.com/gpu=all",
                 "gpuAccess: {mode: cdi}|pod/runtimeClassName|",
                 "gpuAccess: {mode: cdi}|container/env/1|{name: NVIDIA_VISIBLE_DEVICES, value: void}",
                 "gpuAccess: {mode: volumeMounts}|pod/runtimeClassName|nvidia",
@@ -59,6 +58,7 @@ class ChartPodTest {
                 "full|pod/securityContext|{supplementalGroups: [5], fsGroup: 5}",
                 "full|container/securityContext"
                         + "|{readOnlyRootFilesystem: true, privileged: true, runAsUser: 0, runAsGroup: 5}",
+                "securityContext: {readOnlyRootFilesystem: false}|container/securityContext/readOnlyRootFilesystem|false",
                 "full|pod/hostNetwork|true",
                 "full|pod/dnsPolicy|ClusterFirstWithHostNet",
                 // Over SSH, no privileges.
@@ -102,6 +102,7 @@ class ChartPodTest {
                         + " values: [\"true\"]}]},"
                         + " {matchExpressions: [{key: feature.node.kubernetes.io/cpu-model.vendor_id, operator: In,"
                         + " values: [NVIDIA]}]},"
+                        + " {matchExpressions: [{key: cloud.google.com/gke-accelerator, operator: Exists}]},"
                         + " {matchExpressions: [{key: nvidia.com/gpu.present, operator: In, values: [\"true\"]}]}]}",
                 "{}|pod/tolerations|[{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]",
                 "affinity: {}|pod/affinity/nodeAffinity|",
