@@ -18,7 +18,7 @@ public final class RequestLabels implements MeterFilter {
             Pattern.compile("GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH"),
             "uri",
             Pattern.compile(
-                    "/(hosts|plan|policy|status|report|events|snapshot|users/\\{name}|violations(/stream|/\\{id})?)"
+                    "/(hosts|plan|policy|status|report|events|snapshot|users(/\\{name})?|violations(/stream|/\\{id})?)"
                             + "|NOT_FOUND|REDIRECTION|UNKNOWN|root"));
 
     @Override

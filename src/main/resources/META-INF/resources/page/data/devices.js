@@ -41,8 +41,11 @@ export function devicesOf(snapshot, statuses) {
   });
 }
 
-/** A device is free if nobody holds or uses it, and idle if it is held or in use and nothing is computed on it. */
+/** A device is free if nobody holds or uses it, and idle if it is held and nothing is computed on it. */
 function stateOf(groups, attachments, status, known) {
+  if (status !== null && status.free_since !== null) {
+    return 'free'; // also with a protected program, which is no use of it
+  }
   if (groups.length === 0 && !(known.processes && known.attachments)) {
     return 'unknown';
   }

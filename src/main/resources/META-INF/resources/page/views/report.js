@@ -119,7 +119,8 @@ function nodesOf(report) {
   const { users, hosts, rules } = report;
   const columns = HOURS.filter(([key], i) => i < 4 || sum(users, key) > 0);
   const hours = columns.map(([key, title]) => [number(sum(users, key)), `hours ${title.toLowerCase()}`]);
-  const wasted = sum(users, 'held_device_hours') === 0 ? 0 : Math.round(100 * sum(users, 'idle_device_hours') / sum(users, 'held_device_hours'));
+  const all = sum(users, 'held_device_hours') + sum(users, 'unattached_device_hours');
+  const wasted = all === 0 ? 0 : Math.round(100 * sum(users, 'idle_device_hours') / all);
   hours[3][1] += ` (${wasted} %)`;
   return [
     element('ul', { class: 'counts totals' }, [...hours, ...COUNTS.map(([key, , one]) => [number(sum(users, key)), sum(users, key) === 1 ? one : `${one}s`])]

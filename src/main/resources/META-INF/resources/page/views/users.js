@@ -48,6 +48,6 @@ function createUser({ user, user_by: by }) {
       its.idle_since,
       its.violations,
     ].forEach((value, i) => showValue(cells[i], value, () => [i === 3 ? value && time(value)
-      : i === 4 ? value > 0 && element('a', { href: address('violations', null, { status: 'active', user }) }, count(value, 'violation')) : value])),
+      : i === 4 ? value > 0 && element('a', { href: address('users', user) }, count(value, 'violation')) : value])),
   };
 }
