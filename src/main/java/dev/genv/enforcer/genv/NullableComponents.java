@@ -3,6 +3,7 @@ package dev.genv.enforcer.genv;
 import com.fasterxml.jackson.annotation.JsonSetter;
 import com.fasterxml.jackson.annotation.Nulls;
 import com.fasterxml.jackson.databind.introspect.Annotated;
+import com.fasterxml.jackson.databind.introspect.AnnotatedMember;
 import com.fasterxml.jackson.databind.introspect.AnnotatedParameter;
 import com.fasterxml.jackson.databind.introspect.JacksonAnnotationIntrospector;
 import java.util.Optional;
@@ -22,15 +23,30 @@ public final class NullableComponents extends JacksonAnnotationIntrospector {
 
     @Override
     public JsonSetter.Value findSetterInfo(Annotated component) {
-        if (component instanceof AnnotatedParameter parameter
-                && parameter.getDeclaringClass().isRecord()) {
-            var type = parameter
-                    .getDeclaringClass()
-                    .getRecordComponents()[parameter.getIndex()]
-                    .getAnnotatedType();
-            var isOptional = OPTIONALS.contains(parameter.getRawType());
-            return isOptional || type.isAnnotationPresent(Nullable.class) ? ACCEPT_NULL : REFUSE_NULL;
+        if (component instanceof AnnotatedParameter parameter && isOfRecord(parameter)) {
+            return mayBeNull(parameter) ? ACCEPT_NULL : REFUSE_NULL;
         }
         return super.findSetterInfo(component);
+    }
+
+    /** Only a component that may be null may be missing. */
+    @Override
+    public Boolean hasRequiredMarker(AnnotatedMember member) {
+        if (member instanceof AnnotatedParameter parameter && isOfRecord(parameter)) {
+            return !mayBeNull(parameter);
+        }
+        return super.hasRequiredMarker(member);
+    }
+
+    private static boolean isOfRecord(AnnotatedParameter parameter) {
+        return parameter.getDeclaringClass().isRecord();
+    }
+
+    private static boolean mayBeNull(AnnotatedParameter component) {
+        var type = component
+                .getDeclaringClass()
+                .getRecordComponents()[component.getIndex()]
+                .getAnnotatedType();
+        return OPTIONALS.contains(component.getRawType()) || type.isAnnotationPresent(Nullable.class);
     }
 }

@@ -96,6 +96,9 @@ public final class Database implements AutoCloseable {
     @FunctionalInterface
     public interface Work<T> {
         T run(Connection connection) throws SQLException;
+
+        /** Takes the result over after the commit, also if nobody waits for it any more. */
+        default void committed(T value) {}
     }
 
     private record Opened(
@@ -292,6 +295,7 @@ public final class Database implements AutoCloseable {
             try {
                 value = work.run(open.connection);
                 open.connection.commit();
+                work.committed(value);
             } catch (SQLException | RuntimeException | Error e) { // errors too, for example a lack of memory
                 throw failure(open, e);
             }

@@ -139,7 +139,17 @@ public final class DatabaseStore implements Store {
     }
 
     private void write(CycleCommit cycle) throws StoreException {
-        written = database.write(connection -> write(connection, cycle));
+        database.write(new Database.Work<Content>() {
+            @Override
+            public Content run(Connection connection) throws SQLException {
+                return write(connection, cycle);
+            }
+
+            @Override
+            public void committed(Content content) {
+                written = content;
+            }
+        });
     }
 
     private Content write(Connection connection, CycleCommit cycle) throws SQLException {

@@ -1,0 +1,34 @@
+package dev.genv.enforcer.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Records of other versions, which lack components of this one or have others. */
+class RecordJsonTest {
+    private record Stored(int number, String text, @Nullable String note, Optional<String> more) {}
+
+    @Test
+    void componentThatMayBeNullMayBeMissing() {
+        assertThat(RecordJson.read("{\"number\": 1, \"text\": \"a\", \"of_another_version\": {}}", Stored.class))
+                .hasValue(new Stored(1, "a", null, Optional.empty()));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{\"number\": 1}",
+                "{\"text\": \"a\"}",
+                "{\"number\": 1, \"text\": null}",
+                "{\"number\": null, \"text\": \"a\"}",
+                "{\"number\": \"x\", \"text\": \"a\"}",
+                "null",
+            })
+    void recordWithoutAnyOtherComponentIsNotRead(String json) {
+        assertThat(RecordJson.read(json, Stored.class)).isEmpty();
+    }
+}
