@@ -266,7 +266,8 @@ public final class Outbox {
     }
 
     private void collect(String recipient, Notice notice) {
-        var message = waiting.stream()
+        // A message of events may take only one that follows directly, so that they keep their order.
+        var message = (limits.everyEvent() ? waiting.stream().skip(Math.max(waiting.size() - 1, 0)) : waiting.stream())
                 .filter(each -> each.failures == 0 && each.recipient.equals(recipient))
                 .findFirst()
                 .orElseGet(() -> {
@@ -350,6 +351,9 @@ public final class Outbox {
 
     private void attempt(Pending message) throws InterruptedException {
         if (isTooOld(message)) {
+            LOG.warnf(
+                    "%s: a message to %s is given up, because it is too old: %s",
+                    name(), SafeText.escape(message.recipient), failures.last());
             failed.increment();
             waiting.remove(message);
             return;

@@ -128,17 +128,16 @@ public final class WeeklyMail {
     }
 
     private Reply reply(ZonedDateTime from, ZonedDateTime due) throws InterruptedException {
-        String text;
+        var subject = "genv-enforcer: GPU hours from %s to %s".formatted(DAY.format(from), DAY.format(due));
+        var id = UUID.nameUUIDFromBytes((to + due.toInstant()).getBytes(StandardCharsets.UTF_8));
         try {
-            text = source.text(from, due);
+            var text = source.text(from, due);
+            return server.send(server.message(to, subject, text).addHeader("Message-ID", server.id(id.toString())));
         } catch (InterruptedException e) {
             throw e;
         } catch (Exception e) {
-            return Reply.failed("the report cannot be read: " + Reply.escape(e.getMessage()));
+            return Reply.failed("the report cannot be written: " + Reply.escape(e.getMessage()));
         }
-        var subject = "genv-enforcer: GPU hours from %s to %s".formatted(DAY.format(from), DAY.format(due));
-        var id = UUID.nameUUIDFromBytes((to + due.toInstant()).getBytes(StandardCharsets.UTF_8));
-        return server.send(server.message(to, subject, text).addHeader("Message-ID", server.id(id.toString())));
     }
 
     private void remember(ZonedDateTime due) {

@@ -131,7 +131,7 @@ class WeeklyMailTest {
         isFailing = false;
         run();
         assertThat(greenMail.getReceivedMessages()).as("not at once").isEmpty();
-        assertThat(weekly.problem()).hasValue("the report cannot be read: the disk hangs");
+        assertThat(weekly.problem()).hasValue("the report cannot be written: the disk hangs");
 
         time.pass(Duration.ofMinutes(2));
         run();

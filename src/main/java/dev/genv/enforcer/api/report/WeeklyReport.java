@@ -49,8 +49,8 @@ public final class WeeklyReport {
         return """
             From %s to %s (%s).
 
-            GPU hours of each user, on all hosts together: two GPUs for an hour are two hours. The user computed on the GPUs in the
-            used hours, and in the idle hours the user held them and did not compute.
+            GPU hours of each user, on all hosts together: two GPUs for an hour are two hours. Held and unattached hours are as much
+            as used, unknown and idle ones: in the used hours the user computed on the GPUs, in the idle ones the user did not.
 
             %s
             %s
@@ -65,12 +65,13 @@ public final class WeeklyReport {
                 TIME.format(from),
                 TIME.format(to),
                 to.getZone(),
-                hours("user", "held", "used", "unknown", "idle", "idle %"),
+                hours("user", "held", "unattached", "used", "unknown", "idle", "idle %"),
                 lines(
                         held,
                         user -> hours(
                                 name(user.user()),
                                 number(user.heldDeviceHours()),
+                                number(user.unattachedDeviceHours()),
                                 number(user.usedDeviceHours()),
                                 number(user.unknownDeviceHours()),
                                 number(user.idleDeviceHours()),
@@ -85,7 +86,7 @@ public final class WeeklyReport {
     }
 
     private static String hours(Object... columns) {
-        return "%-32s %9s %9s %9s %9s %7s".formatted(columns);
+        return "%-32s %9s %10s %9s %9s %9s %7s".formatted(columns);
     }
 
     private static String counts(Object... columns) {

@@ -187,9 +187,12 @@ public final class SettingsReader {
                 "TERMINAL_MESSAGES",
                 "expected off with machines over SSH, because the service writes only to terminals of its own node");
         check(
-                notification.auditMessages() && !notification.terminalMessages() && !isSet("MAIL_HOST"),
+                notification.auditMessages()
+                        && !notification.terminalMessages()
+                        && !isSet("MAIL_TO")
+                        && !isSet("MAIL_ADDRESS_FILE"),
                 "AUDIT_MESSAGES",
-                "has no effect without %sTERMINAL_MESSAGES or %sMAIL_HOST".formatted(PREFIX, PREFIX));
+                "has no effect without %sTERMINAL_MESSAGES, %<sMAIL_TO or %<sMAIL_ADDRESS_FILE".formatted(PREFIX));
         if (isSet("MAIL_HOST")) {
             checkMail(notification);
         } else {

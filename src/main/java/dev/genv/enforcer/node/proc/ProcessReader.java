@@ -43,8 +43,8 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
     private static final Reading<EnvironFacts> NO_TIME = Reading.failed(Failure.NO_TIME, Hangable.NO_TIME);
 
     /**
-     * The time of an observation for environs, about half of the usual interval. Measured on two cores under a load of 28: 1,000 processes with an
-     * environ of 4 KB take 0.7 s. An environ of 5.3 MB, nearly the kernel's limit, takes 30 ms, so this time limits the bytes too.
+     * The time of an observation for environs, about half of the usual interval. An environ of 5.3 MB, nearly the kernel's limit, takes
+     * 30 ms, so this time limits the bytes too.
      */
     static final Duration TIME = Duration.ofSeconds(4);
 

@@ -8,6 +8,7 @@ def lease(machine, state):
 
     Without a directory that only the present user can write there is no lease: not every login may create it.
     """
+    key = "none" if state is None else "%d:%d" % stamp(os.fstat(state))[:2]
     try:
         if not os.path.lexists(machine.request["run"]):
             os.mkdir(machine.request["run"], 0o700)
@@ -20,7 +21,7 @@ def lease(machine, state):
             if time.monotonic() > stop:
                 return {"leased": {"secondsAgo": 0, "secondsLeft": 0}}
             time.sleep(PAUSE)
-        return take_lease(machine, file, "none" if state is None else "%d:%d" % stamp(os.fstat(state))[:2])
+        return take_lease(machine, file, key)
     except OSError:
         return None
 

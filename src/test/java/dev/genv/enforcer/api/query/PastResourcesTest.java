@@ -73,7 +73,7 @@ class PastResourcesTest {
                 .body("recorded_since", equalTo(RecordingNode.FIRST.toString()))
                 .body("from", nullValue())
                 .body("to", nullValue())
-                .body("users.user", contains("1234", RecordingNode.HOSTILE, "raz"));
+                .body("users", hasSize(0));
     }
 
     @Test
@@ -87,7 +87,6 @@ class PastResourcesTest {
             value = {
                 "since=yesterday | since",
                 "since= | since",
-                "since=2026-11-22 | since",
                 "since=-999999999-01-01T00:00:00Z | since",
                 "since=%2B999999999-01-01T00:00:00Z | since",
                 "until=2026-11-22T00:00:00Z | since",
