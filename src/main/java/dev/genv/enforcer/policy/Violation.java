@@ -72,7 +72,7 @@ public record Violation(
     }
 
     /** Whether it is a violation of a user, or one of a process of the user. */
-    public boolean isOf(String name) {
+    public boolean isOfUser(String name) {
         return name.equals(user) || processes.stream().anyMatch(process -> name.equals(process.userOrUid()));
     }
 

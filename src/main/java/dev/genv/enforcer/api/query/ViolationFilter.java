@@ -35,7 +35,7 @@ public record ViolationFilter(Predicate<ViolationRecord> predicate, int limit) {
     public static Predicate<ViolationRecord> subject(QueryParameters parameters) {
         return matching(parameters, "rule", ViolationFilter::rule)
                 .and(matching(
-                        parameters, "user", user -> entry -> entry.violation().isOf(user)))
+                        parameters, "user", user -> entry -> entry.violation().isOfUser(user)))
                 .and(matching(
                         parameters,
                         "host",

@@ -167,7 +167,7 @@ public class UsersResource {
         }
 
         private Stream<ViolationView> find(Predicate<ViolationRecord> which, int most) {
-            return registry.find(which.and(entry -> entry.violation().isOf(user)), most).stream()
+            return registry.find(which.and(entry -> entry.violation().isOfUser(user)), most).stream()
                     .map(ViolationView::of);
         }
 
