@@ -39,9 +39,9 @@ class PagePlanIT extends PageSuite {
                     "#plan-result .result",
                     "Result for now: 1 violation, 1 termination, 1 detachment. The present policy: 0 violations");
             window.awaitText(
-                    "#plan-result tr",
-                    "%ssleep (pid %d), GPU 0–Terminated: max-devices-per-user"
-                            .formatted(CurrentProcess.name(), member.pid()));
+                    "#plan-result tr:has-text('%s'):has-text('sleep (pid %d), GPU 0')"
+                            .formatted(CurrentProcess.name(), member.pid()),
+                    "Terminated: max-devices-per-user");
             assertThat(window.page().locator("#settings")).hasValue("GENV_ENFORCER_MAX_DEVICES_PER_USER=0");
             client().awaitNext(client().observe());
             assertThat(member.isAlive()).isTrue();
