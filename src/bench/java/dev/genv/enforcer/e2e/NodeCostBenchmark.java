@@ -73,7 +73,7 @@ public final class NodeCostBenchmark {
         return costs.stream().mapToDouble(value).average().orElseThrow();
     }
 
-    private static List<Program> programs(CostNode node) {
+    private static List<Program> programs(CostNode node) throws IOException {
         var programs = new ArrayList<Program>();
         for (var jar : System.getProperty("services", "target/quarkus-app/quarkus-run.jar")
                 .split(",", -1)) {
@@ -89,10 +89,10 @@ public final class NodeCostBenchmark {
     }
 
     /** The command of the image on a node, without its AOT cache. */
-    private static List<String> service(String jar) {
+    private static List<String> service(String jar) throws IOException {
         var command = new ArrayList<String>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(ImageFlags.ofNode());
+        command.addAll(Node.imageFlags());
         command.addAll(List.of("-jar", Path.of(jar).toAbsolutePath().toString()));
         return command;
     }

@@ -100,7 +100,7 @@ public final class PastBenchmark {
     private static Process start(Path jar, Map<String, String> settings, Path out) throws IOException {
         var command = new ArrayList<String>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(ImageFlags.ofNode());
+        command.addAll(Node.imageFlags());
         command.addAll(List.of("-jar", jar.toAbsolutePath().toString()));
         var builder = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(out.toFile());
         builder.environment().keySet().removeIf(name -> name.startsWith("GENV_") || name.startsWith("QUARKUS_"));

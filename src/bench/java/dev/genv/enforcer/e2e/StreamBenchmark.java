@@ -48,7 +48,7 @@ public final class StreamBenchmark {
     private static void measure(int reading, int stalled) throws Exception {
         var command = new ArrayList<String>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(ImageFlags.ofNode());
+        command.addAll(Node.imageFlags());
         command.addAll(List.of(
                 "-Djava.util.logging.manager=org.jboss.logmanager.LogManager",
                 "-classpath",

@@ -160,7 +160,7 @@ public final class Node implements AutoCloseable {
     }
 
     /** The JVM flags of the image on a node, so that the suites run with the same memory; without the one for the AOT cache. */
-    private static List<String> imageFlags() throws IOException {
+    static List<String> imageFlags() throws IOException {
         var script = Files.readString(Path.of("docker/genv-enforcer"));
         var ofFleets = script.substring(script.indexOf("if "), script.indexOf("else"));
         return FLAG.matcher(script.replace(ofFleets, ""))

@@ -30,6 +30,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -263,6 +264,14 @@ class DatabaseFaultTest extends StoreFixture {
         assertThat(events.after(0, 100).events()).containsSubsequence(before);
     }
 
+    /** No test can cut the power, after which an intent must be on the disk if its signal was sent. */
+    @Test
+    void aTransactionEndsOnTheDisk() throws StoreException {
+        assertThat(database.<Long>call(connection -> new Sql(connection).number("PRAGMA synchronous")))
+                .as("FULL")
+                .isEqualTo(2);
+    }
+
     @Test
     void theSecondServiceHasMemoryOnly() throws IOException {
         cycle();
@@ -371,9 +380,18 @@ class DatabaseFaultTest extends StoreFixture {
         try (var database =
                 new Database(new Database.Config(Optional.of(directory), maxBytes), LIMIT, TestTimeouts.HANG)) {
             assertThat(database.start(DatabaseFaultTest::count)).contains(0L);
-            assertThatThrownBy(() -> database.write(_ -> {
-                        awaitRelease();
-                        return true;
+            var isCommitted = new AtomicBoolean();
+            assertThatThrownBy(() -> database.write(new Database.Work<Boolean>() {
+                        @Override
+                        public Boolean run(Connection connection) {
+                            awaitRelease();
+                            return true;
+                        }
+
+                        @Override
+                        public void committed(Boolean value) {
+                            isCommitted.set(value);
+                        }
                     }))
                     .hasMessageContaining("no answer within 100 ms");
             assertThat(database.problems()).extracting(Problem::code).containsExactly(ProblemCode.DATA_UNWRITABLE);
@@ -387,6 +405,7 @@ class DatabaseFaultTest extends StoreFixture {
                 assertThat(database.call(DatabaseFaultTest::count)).isZero();
                 assertThat(database.problems()).isEmpty();
             });
+            assertThat(isCommitted).as("the late write is known").isTrue();
         }
     }
 
