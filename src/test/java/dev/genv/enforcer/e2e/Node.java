@@ -24,7 +24,8 @@ import java.util.regex.Pattern;
 
 /** A fake node for the packaged program: a state directory, a fake nvidia-smi, and the settings for both. */
 public final class Node implements AutoCloseable {
-    private static final Path JAR = Path.of(System.getProperty("packaged.jar")).toAbsolutePath();
+    private static final Path JAR = Path.of(System.getProperty("packaged.jar", "target/quarkus-app/quarkus-run.jar"))
+            .toAbsolutePath();
     private static final Pattern LISTENING = Pattern.compile("Listening on: http://127\\.0\\.0\\.1:([0-9]+)");
     private static final Pattern MANAGEMENT =
             Pattern.compile("Management interface listening on http://127\\.0\\.0\\.1:([0-9]+)");
