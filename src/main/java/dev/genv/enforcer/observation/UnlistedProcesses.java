@@ -6,7 +6,6 @@ import dev.genv.enforcer.host.HostFacts.HolderFacts;
 import dev.genv.enforcer.host.HostFacts.HolderFacts.Holder;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
-import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
@@ -140,7 +139,7 @@ final class UnlistedProcesses {
             var memory = "%d MiB on device %d belong to no listed process"
                     .formatted(amount.first().mebibytes(), amount.index());
             var holders = unlisted.processes().stream()
-                    .filter(process -> process.uses(amount.index()) && !isProtected(process))
+                    .filter(process -> process.uses(amount.index()) && !process.isProtected())
                     .toList();
             holders.stream()
                     .limit(MOST_REPORTED)
@@ -167,10 +166,6 @@ final class UnlistedProcesses {
             return "; not every process was examined: " + incomplete;
         }
         return hasFile ? "" : "; the driver does not say which device file it has";
-    }
-
-    private static boolean isProtected(GpuProcess process) {
-        return process.immunity() != null && process.immunity().kind() == Immunity.Kind.PROTECTED;
     }
 
     /** Returns the indices of these devices by the minor numbers of their files. */
