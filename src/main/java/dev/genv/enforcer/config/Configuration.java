@@ -56,6 +56,12 @@ public final class Configuration {
 
     @Produces
     @Singleton
+    static ServiceManager serviceManager(CycleSchedule schedule) {
+        return new ServiceManager(System.getenv(), schedule);
+    }
+
+    @Produces
+    @Singleton
     static Ticker ticker() {
         return Ticker.ofSystem();
     }

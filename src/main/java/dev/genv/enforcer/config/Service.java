@@ -26,6 +26,7 @@ public final class Service implements QuarkusApplication {
     private final Notifications notifications;
     private final Storage storage;
     private final Hosts hosts;
+    private final ServiceManager serviceManager;
 
     Service(
             CycleLoop loop,
@@ -33,13 +34,15 @@ public final class Service implements QuarkusApplication {
             CycleSchedule cycleSchedule,
             Notifications notifications,
             Storage storage,
-            Hosts hosts) {
+            Hosts hosts,
+            ServiceManager serviceManager) {
         this.notifications = notifications;
         this.loop = loop;
         this.enforcer = enforcer;
         this.cycleSchedule = cycleSchedule;
         this.storage = storage;
         this.hosts = hosts;
+        this.serviceManager = serviceManager;
     }
 
     @Override
@@ -58,7 +61,9 @@ public final class Service implements QuarkusApplication {
         System.setErr(new PrintStream(new FileOutputStream(FileDescriptor.err), false, System.err.charset()));
         notifications.start();
         loop.start();
+        serviceManager.ready();
         Quarkus.waitForExit();
+        serviceManager.stopping();
         notifications.close();
         return 0;
     }

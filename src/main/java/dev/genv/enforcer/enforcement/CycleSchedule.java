@@ -37,6 +37,11 @@ public record CycleSchedule(Duration interval, Duration longest) {
 
     /** Whether no cycle has ended for so long that only a restart helps. */
     public boolean isStalled(Duration sinceLatest) {
-        return sinceLatest.compareTo(interval.multipliedBy(INTERVALS).plus(longest)) > 0;
+        return sinceLatest.compareTo(stallLimit()) > 0;
+    }
+
+    /** The longest time without the end of a cycle while cycles are only slow. */
+    public Duration stallLimit() {
+        return interval.multipliedBy(INTERVALS).plus(longest);
     }
 }

@@ -10,12 +10,14 @@ import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.linux.NotifyReceiver;
 import dev.genv.enforcer.testsupport.sse.SseClient;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
@@ -47,6 +49,21 @@ class ServiceIT extends NodeSuite {
     private static List<Path> filesOf(Path folder) throws IOException {
         try (var files = Files.list(folder)) {
             return files.toList();
+        }
+    }
+
+    @Test
+    void tellsItsServiceManagerThatItIsReadyThatCyclesEndAndThatItStops() throws IOException {
+        var socket = directory.resolve("notify").toString();
+        try (var manager = new NotifyReceiver(socket, directory.resolve("messages"))) {
+            var service = node.variable("NOTIFY_SOCKET", socket)
+                    .variable("WATCHDOG_USEC", "1")
+                    .startService();
+            await().until(() -> manager.messages().contains("READY=1 WATCHDOG_USEC=103000000")
+                    && Collections.frequency(manager.messages(), "WATCHDOG=1") > 1);
+            assertThat(manager.messages()).doesNotContain("STOPPING=1");
+            service.stop();
+            await().until(() -> manager.messages().contains("STOPPING=1"));
         }
     }
 
