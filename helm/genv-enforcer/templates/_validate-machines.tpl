@@ -12,7 +12,7 @@ data.existingClaim is set, but each node needs a database of its own: set data.h
 {{- if and .Values.data.hostPath (hasPrefix (printf "%s/" (trimSuffix "/" .Values.settings.stateDir)) (printf "%s/" .Values.data.hostPath)) }}
 data.hostPath is {{ .Values.data.hostPath }}, which is in settings.stateDir, where every user can write: set a folder outside of it
 {{- end -}}
-{{- if regexMatch "^/((proc|sys|dev|usr|bin|sbin|lib|lib64|etc/genv-enforcer|var/lib/genv-enforcer|opt/genv-enforcer|opt/java)(/|$)|(etc|opt)$)" .Values.settings.stateDir }}
+{{- if regexMatch "^/((proc|sys|dev|usr|bin|sbin|lib|lib64|etc/genv-enforcer|var/lib/genv-enforcer|opt/genv-enforcer)(/|$)|(etc|opt)$)" .Values.settings.stateDir }}
 settings.stateDir is {{ .Values.settings.stateDir }}, and mounted there it would hide what the container needs: set genv's directory, such as /var/tmp/genv
 {{- end -}}
 {{- else if .Values.data.hostPath }}

@@ -28,6 +28,20 @@ class ShippedFlagsTest {
     }
 
     @Test
+    void packagedUnitHasTheSameCapabilitiesAsTheReadme() throws IOException {
+        var added = PodFlags.privileges(Flags.ofFile(README)).stream()
+                .filter(flag -> flag.startsWith("--cap-add "))
+                .map(flag -> flag.replace("--cap-add ", "CAP_"))
+                .toList();
+        var bound = Files.readAllLines(Path.of("docker/package/genv-enforcer.service")).stream()
+                .filter(line -> line.contains("Capabilit") && !line.startsWith("#"))
+                .toList();
+        assertThat(bound).singleElement().asString().startsWith("CapabilityBoundingSet=");
+        assertThat(bound.getFirst().replace("CapabilityBoundingSet=", "").split(" ", -1))
+                .containsExactlyInAnyOrderElementsOf(added);
+    }
+
+    @Test
     void composeHasTheSamePrivilegesAsTheReadme() throws IOException {
         var node = compose("node");
         assertThat(privileges(node)).isEqualTo(PodFlags.privileges(Flags.ofFile(README)));
