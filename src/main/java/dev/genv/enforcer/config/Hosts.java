@@ -46,6 +46,9 @@ public class Hosts implements CycleListener {
     private static final Duration USUAL_STATUS_AGE = Duration.ofMinutes(1);
 
     private static final Logger LOG = Logger.getLogger(Hosts.class);
+    /** A directory that needs longer is asked again later. */
+    private static final Duration LOOKUP_TIMEOUT = Duration.ofSeconds(1);
+
     private static final Path PROC = Path.of("/proc");
     // The waits of an observation on a machine must end before the time limit of its command.
     private static final int LOCK_PERCENT = 15;
@@ -99,6 +102,7 @@ public class Hosts implements CycleListener {
                 PROC,
                 settings.stateDirectory(),
                 settings.state().lockTimeout(),
+                LOOKUP_TIMEOUT,
                 observer.programs().stream().map(ProtectedExecutable::path).toList());
         var machine = new NodeMachine(paths, nvidiaSmi());
         opened = machine;

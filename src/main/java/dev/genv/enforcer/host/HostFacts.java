@@ -66,7 +66,10 @@ public record HostFacts(
      * @param stateIsWritable true also if there is no state directory, or if it was not examined
      */
     public record AccessFacts(
-            int pid, long capabilities, String pidNamespace, String securityLabel, boolean stateIsWritable) {}
+            int pid, long capabilities, String pidNamespace, String securityLabel, boolean stateIsWritable) {
+        /** PROC_PID_INIT_INO of linux/proc_ns.h: the inode of the first PID namespace, fixed in the kernel. */
+        public static final String FIRST_PID_NAMESPACE = "pid:[4026531836]";
+    }
 
     /**
      * The users of whose related processes some were left out: one user's many processes say nothing about those of another.
@@ -87,8 +90,15 @@ public record HostFacts(
         }
     }
 
-    /** {@code /etc/passwd}, passwd(5), and {@code /etc/subuid}, subuid(5). */
-    public record AccountFacts(Reading<TextFile> passwd, Reading<TextFile> subuid) {
+    /**
+     * {@code /etc/passwd}, passwd(5), {@code /etc/subuid}, subuid(5), and what the name service of the machine (NSS) answers.
+     *
+     * @param named a line as in passwd(5) for each of {@link ObservationRequest#accounts} that it finds; {@link Reading.Failure#SKIPPED} if
+     *     it was not asked; {@link Reading.Failure#ABSENT} if only another name service can be asked, such as that of a container
+     */
+    public record AccountFacts(Reading<TextFile> passwd, Reading<TextFile> subuid, Reading<Bytes> named) {
+        public static final Reading<Bytes> NOT_ASKED = Reading.failed(Reading.Failure.SKIPPED, "");
+
         /**
          * A file.
          *

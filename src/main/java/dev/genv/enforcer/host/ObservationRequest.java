@@ -16,6 +16,7 @@ import java.util.Set;
  * @param deviceHolders whether to look for processes that hold device files of GPUs without being listed
  * @param reusedPids the listed pids that other processes have by now, so that this search includes these
  * @param first the pids of the processes whose environs are read before the others of their owners
+ * @param accounts names and uids of users, of which the name service of the machine is asked
  * @param subordinateUids those of the last observation: their processes count as their owner's
  */
 public record ObservationRequest(
@@ -27,10 +28,11 @@ public record ObservationRequest(
         boolean deviceHolders,
         Set<Integer> reusedPids,
         List<Integer> first,
+        List<String> accounts,
         SubordinateUids subordinateUids) {
     /** Creates the request of an observation that explains all used memory, and knows no workload. */
     public ObservationRequest(Set<ProcessId> verified, Set<ProcessId> settled) {
-        this(verified, settled, Set.of(), false, false, false, Set.of(), List.of(), SubordinateUids.NONE);
+        this(verified, settled, Set.of(), false, false, false, Set.of(), List.of(), List.of(), SubordinateUids.NONE);
     }
 
     public ObservationRequest {
@@ -39,5 +41,6 @@ public record ObservationRequest(
         attributed = Set.copyOf(attributed);
         reusedPids = Set.copyOf(reusedPids);
         first = List.copyOf(first);
+        accounts = List.copyOf(accounts);
     }
 }

@@ -4,6 +4,7 @@ import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.SubordinateUids;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -19,6 +20,11 @@ public final class PasswdFile {
 
     /** Skips lines that are no accounts, and uses the first line of each name, both like getpwnam(3). */
     public static Accounts parse(String text) {
+        return new Accounts(uidsByName(text));
+    }
+
+    /** The same as a map from the names to the uids. */
+    public static Map<String, Long> uidsByName(String text) {
         var uids = new HashMap<String, Long>();
         text.lines().map(ACCOUNT::matcher).filter(line -> line.matches()).forEach(line -> {
             var uid = Long.parseLong(line.group(2));
@@ -26,7 +32,7 @@ public final class PasswdFile {
                 uids.putIfAbsent(line.group(1), uid);
             }
         });
-        return new Accounts(uids);
+        return uids;
     }
 
     public record SubuidFile(List<Entry> entries) {

@@ -7,7 +7,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The local accounts of a machine. Users of a directory service are not included, so a missing user proves nothing. */
+/** The accounts of a machine that are known. Not all users of a directory service are, so a missing user proves nothing. */
 public final class Accounts {
     public static final Accounts NONE = new Accounts(Map.of());
 
@@ -20,6 +20,16 @@ public final class Accounts {
         // Nearly all uids have one name, and a fleet has thousands of these maps.
         this.uids.forEach((name, uid) -> byUid.merge(uid, Set.of(name), Accounts::both));
         names = Map.copyOf(byUid);
+    }
+
+    /** Returns these accounts and others, without those whose names are also among these. */
+    public Accounts with(Map<String, Long> others) {
+        if (others.isEmpty()) {
+            return this;
+        }
+        var all = new HashMap<>(others);
+        all.putAll(uids);
+        return new Accounts(all);
     }
 
     public Optional<Long> uidOf(String name) {

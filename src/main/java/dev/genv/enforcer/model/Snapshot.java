@@ -241,7 +241,7 @@ public record Snapshot(
      * @param readOnlyReason why no action may be executed on this host; null if actions may be executed
      * @param lockWait how long the observation waited for genv's lock; null if it did not, or if that is unknown
      * @param driver the version of the GPU driver; null if unknown
-     * @param accounts the local accounts; none if they could not be read
+     * @param accounts those that are known; none if they could not be read
      * @param hasGenv whether genv has recorded something on the machine; null if unknown
      * @param devices the status of each device, if nvidia-smi was asked for it and knows it
      */

@@ -26,6 +26,7 @@ import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.node.gpu.DeviceHolders;
 import dev.genv.enforcer.node.gpu.NvidiaDevices;
 import dev.genv.enforcer.node.gpu.NvidiaSmi;
+import dev.genv.enforcer.node.proc.ChildProcess;
 import dev.genv.enforcer.node.proc.Hangable;
 import dev.genv.enforcer.node.proc.LivenessReader;
 import dev.genv.enforcer.node.proc.MachineFiles.AccountFiles;
@@ -66,9 +67,11 @@ public final class NodeMachine implements Machine, Closeable {
      * Paths on this machine, and time limits.
      *
      * @param proc {@code /proc}, or another directory in tests
+     * @param lookupTimeout how long the name service may delay an observation
      * @param programs the protected programs, in the order of their facts
      */
-    public record NodePaths(Path proc, Path stateDirectory, Duration lockTimeout, List<Path> programs) {
+    public record NodePaths(
+            Path proc, Path stateDirectory, Duration lockTimeout, Duration lookupTimeout, List<Path> programs) {
         public NodePaths {
             programs = List.copyOf(programs);
         }
@@ -79,7 +82,7 @@ public final class NodeMachine implements Machine, Closeable {
         this.gpus = gpus;
         proc = new ProcFs(paths.proc());
         var searches = proc.forSearches();
-        accounts = new AccountFiles(proc);
+        accounts = new AccountFiles(proc, new ChildProcess("getent", paths.lookupTimeout()));
         programs = new ProgramFiles(proc, paths.programs());
         processes = new ProcessReader(proc);
         searched = new ProcessReader(searches);
@@ -115,7 +118,7 @@ public final class NodeMachine implements Machine, Closeable {
         var earlierState = state.look();
         var check = state.checkDirectory();
         var access = proc.machine().access(check.isWritable());
-        var accountFacts = accounts.read();
+        var accountFacts = accounts.read(interest.accounts());
         var programFacts = programs.read();
         var beforeListing = ticks();
         if (interest.deviceMemory()) {

@@ -16,16 +16,28 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** The accounts of a machine, passwd(5), and their subordinate uids, subuid(5). A file is parsed only if its version is new. */
+/**
+ * The accounts of a machine, by passwd(5) and its name service, and their subordinate uids, subuid(5). A file is parsed only if its version is
+ * new.
+ */
 final class AccountReader {
     private final ParsedFile<Accounts> passwd = new ParsedFile<>(PasswdFile::parse, Accounts.NONE);
     private final ParsedFile<SubuidFile> subuid = new ParsedFile<>(SubuidFile::parse, SubuidFile.EMPTY);
+
+    private final NameService nameService = new NameService();
+    /** Of both; it is large, and rarely changes. */
+    private Accounts accounts = Accounts.NONE;
+
+    private Accounts fromFile = Accounts.NONE;
+    private Map<String, Long> fromService = Map.of();
 
     record HostAccounts(Accounts accounts, SubordinateUids subordinateUids) {
         /**
@@ -48,16 +60,31 @@ final class AccountReader {
         }
     }
 
-    /** Returns the present accounts; the last known ones, with a problem, if they cannot be read. A machine without subuid(5) has none. */
-    HostAccounts read(AccountFacts facts, Findings findings) {
+    /**
+     * Returns the present accounts; the last known ones, with a problem, if they cannot be read. A machine without subuid(5) has none.
+     *
+     * @param ticks when they were read, in clock ticks since boot
+     */
+    HostAccounts read(AccountFacts facts, long ticks, Findings findings) {
         passwd.read(facts.passwd(), "the accounts of this host cannot be read from /etc/passwd: ", findings);
-        var accounts = passwd.latest;
+        nameService.learn(facts.named(), ticks, findings);
+        if (fromFile != passwd.latest || !fromService.equals(nameService.accounts())) {
+            fromFile = passwd.latest;
+            fromService = nameService.accounts();
+            accounts = fromFile.with(fromService);
+        }
         if (facts.subuid() instanceof Reading.Failed<TextFile>(var failure, var _)
                 && failure == Reading.Failure.ABSENT) {
             return new HostAccounts(accounts, SubordinateUids.NONE);
         }
         subuid.read(facts.subuid(), "the subordinate uids of the users cannot be read from /etc/subuid: ", findings);
         return new HostAccounts(accounts, subuid.latest.of(accounts));
+    }
+
+    /** Returns those of these users, names or uids, of which the name service is to be asked besides the owners of subordinate uids. */
+    List<String> unknown(Stream<String> users) {
+        var owners = subuid.latest.entries().stream().map(SubuidFile.Entry::user);
+        return nameService.next(Stream.concat(users, owners).toList(), passwd.latest);
     }
 
     /** Whether they have been read at least once. */

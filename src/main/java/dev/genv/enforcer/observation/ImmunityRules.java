@@ -163,14 +163,14 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
     record ConfiguredUsers(Accounts accounts, Findings findings) {
         private static final Pattern UID = Pattern.compile("[0-9]{1,10}");
 
-        /** Whether the settings give a user by name, which only the accounts of the machine can resolve. */
-        static boolean areNamed(Collection<String> exempt, Collection<ProtectedExecutable> programs) {
+        /** Returns the users whom the settings give by name, which only the accounts of the machine can resolve. */
+        static Stream<String> named(Collection<String> exempt, Collection<ProtectedExecutable> programs) {
             return Stream.concat(
                             exempt.stream(),
                             programs.stream()
                                     .filter(program -> !program.isForAllUsers())
                                     .map(ProtectedExecutable::user))
-                    .anyMatch(user -> !UID.matcher(user).matches());
+                    .filter(user -> !UID.matcher(user).matches());
         }
 
         Set<Long> exempt(Collection<String> users) {
@@ -194,7 +194,7 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
             if (uid.isEmpty()) {
                 findings.add(
                         ProblemCode.SETTING_USER_UNKNOWN,
-                        "user %s of %s is not in this host's /etc/passwd: give the uid instead"
+                        "user %s of %s is no account that is known of this host: give the uid instead"
                                 .formatted(user, setting));
             }
             return uid;

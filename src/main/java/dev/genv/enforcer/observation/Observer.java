@@ -40,6 +40,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiFunction;
@@ -79,6 +80,7 @@ public final class Observer {
     private final ProgramHistory programHistory = new ProgramHistory();
     private ImmunityRules immunity = new ImmunityRules(0, Set.of(), List.of());
     private Map<ProcessId, ProgramEnviron> environs = Map.of();
+    private List<String> users;
     private List<DeviceStatus> statuses = List.of();
     private Findings statusFindings = new Findings();
 
@@ -87,6 +89,7 @@ public final class Observer {
         stateParser = new StateParser(settings.stateDirectory());
         memberships = new MembershipResolver(settings.overwrittenIsOutside());
         unlisted = new UnlistedProcesses(settings.unlistedMemory());
+        users = configuredUsers().toList();
     }
 
     /**
@@ -102,7 +105,7 @@ public final class Observer {
         var missingPrivileges = privileges.missing();
         var other = otherEnforcer(facts.enforcers(), findings);
         missingPrivileges.forEach(privilege -> findings.add(privilege.problem()));
-        accounts = accountReader.read(facts.accounts(), findings);
+        accounts = accountReader.read(facts.accounts(), facts.machine().beforeState(), findings);
         immunity = immunity(facts.access().pid(), facts.programs(), findings);
         var listing = listing(facts, privileges);
         findings.addAll(listing.problems());
@@ -129,6 +132,7 @@ public final class Observer {
         var devices = live.devices(listing.devices(), findings);
         var notListed = unlisted.observe(facts, present.listing(), immunity.ownPid(), resolver, findings);
         environs = Map.copyOf(observed);
+        users = users(Stream.concat(listed.stream(), notListed.processes().stream()), live);
         if (!findings.isMissing(SnapshotPart.PROCESSES) && !findings.isMissing(SnapshotPart.EVERY_PROCESS)) {
             memberships.retain(environs.keySet());
             workloads.retain(environs.keySet());
@@ -211,7 +215,27 @@ public final class Observer {
                 listedProcesses.reused(),
                 Stream.concat(verified.stream().map(ProcessId::pid), unread.pids().stream())
                         .toList(),
+                accountReader.unknown(users.stream()),
                 accounts.subordinateUids());
+    }
+
+    private Stream<String> configuredUsers() {
+        return ConfiguredUsers.named(settings.exemptUsers(), settings.programs());
+    }
+
+    /**
+     * Returns the users whose accounts matter, the most reliable first: those of the settings, the real uids, and what every user can record.
+     */
+    private List<String> users(Stream<GpuProcess> processes, LiveState live) {
+        var uids = Stream.concat(processes.map(GpuProcess::uid), live.uidsOfPids().values().stream())
+                .map(accounts.subordinateUids()::ownerOf);
+        var recorded = live.environments().stream()
+                .flatMap(environment -> Stream.of(environment.uid(), environment.username()));
+        return Stream.concat(
+                        configuredUsers(),
+                        Stream.concat(uids, recorded).filter(Objects::nonNull).map(Object::toString))
+                .distinct()
+                .toList();
     }
 
     /** Returns the environ of a process as the last observation saw it. */
@@ -240,7 +264,7 @@ public final class Observer {
     }
 
     private Optional<String> unresolvedUsers() {
-        return accountReader.hasAccounts() || !ConfiguredUsers.areNamed(settings.exemptUsers(), settings.programs())
+        return accountReader.hasAccounts() || configuredUsers().findAny().isEmpty()
                 ? Optional.empty()
                 : Optional.of(
                         "/etc/passwd of this host could not be read yet, so the uids of the users in the settings are"

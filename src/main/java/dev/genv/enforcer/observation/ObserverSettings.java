@@ -84,9 +84,6 @@ public record ObserverSettings(
         private static final int CAP_KILL = 5;
         private static final int CAP_SYS_PTRACE = 19;
 
-        /** PROC_PID_INIT_INO of linux/proc_ns.h: the inode of the first PID namespace, fixed in the kernel. */
-        private static final String FIRST_PID_NAMESPACE = "pid:[4026531836]";
-
         private static final String UNREADABLE_ENVIRON =
                 "the environment variables of other users' processes cannot be read: ";
 
@@ -96,7 +93,7 @@ public record ObserverSettings(
 
         /** Whether the service is in another PID namespace: there the driver's pids belong to other processes. */
         public boolean isOutsideHostPid() {
-            return settings.requireHostPid() && !access.pidNamespace().equals(FIRST_PID_NAMESPACE);
+            return settings.requireHostPid() && !access.pidNamespace().equals(AccessFacts.FIRST_PID_NAMESPACE);
         }
 
         public List<MissingPrivilege> missing() {

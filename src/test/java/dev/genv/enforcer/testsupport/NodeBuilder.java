@@ -74,6 +74,7 @@ public final class NodeBuilder {
                 proc,
                 state,
                 lockTimeout,
+                HANG,
                 settings().programs().stream().map(ProtectedExecutable::path).toList());
         return new NodeMachine(paths, gpus);
     }

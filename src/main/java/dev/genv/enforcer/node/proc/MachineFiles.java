@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node.proc;
 
+import dev.genv.enforcer.gpu.GpuQuery.ToolException;
 import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts.AccessFacts;
 import dev.genv.enforcer.host.HostFacts.AccountFacts;
@@ -27,6 +28,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -66,6 +68,19 @@ public record MachineFiles(Path root) {
     public FileTree hostFiles() {
         var first = root.resolve("1/root");
         return Files.isDirectory(first) ? new FileTree(first) : OWN_FILES;
+    }
+
+    /**
+     * Whether the service shares the root directory and the PID namespace of the machine's first process. Only then its name service is that
+     * of the machine: an image has accounts of its own.
+     */
+    private boolean isOnHost() {
+        try {
+            return namespace("self/ns/pid").equals(AccessFacts.FIRST_PID_NAMESPACE)
+                    && Files.isSameFile(root.resolve("self/root"), root.resolve("1/root"));
+        } catch (IOException e) {
+            return false;
+        }
     }
 
     public List<String> locks() throws IOException {
@@ -153,20 +168,46 @@ public record MachineFiles(Path root) {
         }
     }
 
-    /** Reads the files of the accounts in the host's {@code /etc}, or in the service's own if the host's root directory is out of reach. */
+    /**
+     * Reads the files of the accounts in the host's {@code /etc}, or in the service's own if the host's root directory is out of reach, and
+     * asks the name service of the host if the service runs there.
+     */
     public static final class AccountFiles {
         private static final int LARGEST = 4 << 20;
+        /** getent(1) found all keys, or not all. */
+        private static final Set<Integer> ANSWERED = Set.of(0, 2);
 
+        private final MachineFiles machine;
+        private final ChildProcess getent;
         private final WatchedFile<TextFile> passwd;
         private final WatchedFile<TextFile> subuid;
 
-        public AccountFiles(ProcFs proc) {
+        /** @param getent getent(1) */
+        public AccountFiles(ProcFs proc, ChildProcess getent) {
+            machine = proc.machine();
+            this.getent = getent;
             passwd = file(proc, "/etc/passwd");
             subuid = file(proc, "/etc/subuid");
         }
 
-        public AccountFacts read() {
-            return new AccountFacts(read(passwd), read(subuid));
+        /** Reads the files, and asks the name service for these names and uids. */
+        public AccountFacts read(List<String> asked) throws InterruptedException {
+            return new AccountFacts(read(passwd), read(subuid), asked.isEmpty() ? AccountFacts.NOT_ASKED : ask(asked));
+        }
+
+        private Reading<Bytes> ask(List<String> asked) throws InterruptedException {
+            if (!machine.isOnHost()) {
+                return Reading.failed(Failure.ABSENT, "");
+            }
+            try {
+                var arguments = Stream.concat(Stream.of("--", "passwd"), asked.stream());
+                var answer = getent.run(arguments.toArray(String[]::new));
+                return ANSWERED.contains(answer.exitCode())
+                        ? Reading.of(answer.stdout())
+                        : Reading.failed(Failure.OTHER, "getent exited with " + answer.exitCode());
+            } catch (ToolException e) {
+                return Reading.failed(Failure.OTHER, String.valueOf(e.getMessage()));
+            }
         }
 
         private static WatchedFile<TextFile> file(ProcFs proc, String path) {

@@ -1,4 +1,4 @@
-"""Files that users must not be able to replace, and files of /etc."""
+"""Files that users must not be able to replace, files of /etc, and accounts."""
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 LARGEST_ACCOUNTS = 2 << 20
 
@@ -52,6 +52,27 @@ def text_file(path, known):
             raise OSError(errno.EINVAL, "it is not a file of at most %d bytes" % LARGEST_ACCOUNTS)
         version = ":".join(map(str, stamp(status)))
         return {"version": version, "content": None if version == known else file.read(LARGEST_ACCOUNTS)}
+
+
+def named_accounts(asked, seconds):
+    """Returns a Reading of lines as in passwd(5) for those of these names and uids that the name service finds."""
+    def lines():
+        import pwd
+        found = b""
+        for key in asked:
+            try:
+                account = pwd.getpwuid(int(key)) if key.isdigit() else pwd.getpwnam(key)
+            except KeyError:
+                continue
+            found += b"%s:x:%d:\n" % (os.fsencode(account.pw_name), account.pw_uid)
+        yield {"value": found}
+
+    try:
+        return call(lines, seconds)
+    except NoAnswer:
+        return failed("TIMEOUT", "there was no answer within %d ms" % (seconds * 1000))
+    except (Bug, OSError) as error:
+        return failed("OTHER", str(error))
 
 
 def find_program(name):

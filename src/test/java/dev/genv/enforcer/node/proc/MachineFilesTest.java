@@ -7,12 +7,17 @@ import dev.genv.enforcer.host.HostFacts.AccountFacts.TextFile;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.node.proc.MachineFiles.AccountFiles;
+import dev.genv.enforcer.testsupport.TestTimeouts;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Fifo;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -93,7 +98,7 @@ class MachineFilesTest {
 
     /** An absolute link leads to where it leads on the host. */
     @Test
-    void accountsAreReadThroughALinkWithinTheHost() throws IOException {
+    void accountsAreReadThroughALinkWithinTheHost() throws Exception {
         var real = Files.createDirectories(fake.hostRoot().resolve("store/etc")).resolve("users");
         Files.writeString(real, "alice:x:1003:1003:::\n");
         Files.createSymbolicLink(fake.hostRoot().resolve("etc/passwd"), Path.of("/store/etc/users"));
@@ -102,7 +107,7 @@ class MachineFilesTest {
                         Reading.Value.class,
                         value -> assertThat(value.value())
                                 .extracting("content")
-                                .isEqualTo(Bytes.of("alice:x:1003:1003:::\n".getBytes(StandardCharsets.US_ASCII))));
+                                .isEqualTo(bytes("alice:x:1003:1003:::\n")));
     }
 
     /** The image's accounts have other uids than those of the host. */
@@ -118,11 +123,72 @@ class MachineFilesTest {
     }
 
     @Test
-    void usesTheContainersAccountsIfTheHostsFilesAreOutOfReach(@TempDir Path noHost) {
-        assertThat(new AccountFiles(new ProcFs(noHost)).read().passwd()).isInstanceOf(Reading.Value.class);
+    void usesTheContainersAccountsIfTheHostsFilesAreOutOfReach(@TempDir Path noHost) throws Exception {
+        assertThat(accountFiles(noHost, "getent", TestTimeouts.HANG)
+                        .read(List.of())
+                        .passwd())
+                .isInstanceOf(Reading.Value.class);
     }
 
-    private Reading<TextFile> accounts() {
-        return new AccountFiles(new ProcFs(fake.root())).read().passwd();
+    /** The service's PID namespace, the root directories of the machine's first process and of the service, and whether it runs on the host. */
+    @ParameterizedTest
+    @CsvSource({
+        "4026531836, 1/root, true",
+        "4026532000, 1/root, false",
+        "4026531836, image, false",
+        "4026531836, gone, false"
+    })
+    void asksOnlyTheNameServiceOfTheHost(long namespace, String own, boolean isAsked) throws Exception {
+        fake.pidNamespace(namespace);
+        Files.createDirectory(fake.root().resolve("image"));
+        Files.createSymbolicLink(fake.root().resolve("self/root"), fake.root().resolve(own));
+        assertThat(named("echo \"$@\"", "alice", "1009"))
+                .isEqualTo(isAsked ? Reading.of(bytes("-- passwd alice 1009\n")) : Reading.failed(Failure.ABSENT, ""));
+    }
+
+    /** What getent(1) does, and the answer: without a reason, it is one. */
+    @ParameterizedTest
+    @CsvSource({
+        "echo a:x:1:; exit 2,",
+        "echo a:x:1:,",
+        "echo a:x:1:; exit 1, getent exited with 1",
+        "sleep 600, getent did not exit within 300 ms"
+    })
+    void doesNotTakeAFailureOfTheNameServiceForAnAnswer(String getent, @Nullable String reason) throws Exception {
+        fake.pidNamespace(4026531836L);
+        Files.createSymbolicLink(fake.root().resolve("self/root"), fake.hostRoot());
+        if (reason == null) {
+            assertThat(named(getent, "a")).isEqualTo(Reading.of(bytes("a:x:1:\n")));
+        } else {
+            assertThat(named(getent, "a"))
+                    .isInstanceOfSatisfying(
+                            Reading.Failed.class,
+                            failed -> assertThat(failed.reason()).endsWith(reason));
+        }
+    }
+
+    private Reading<Bytes> named(String getent, String... asked) throws Exception {
+        var program = Files.writeString(fake.root().resolve("getent"), "#!/bin/sh\n" + getent + "\n");
+        Files.setPosixFilePermissions(program, PosixFilePermissions.fromString("rwx------"));
+        return accountFiles(
+                        fake.root(),
+                        program.toString(),
+                        getent.startsWith("sleep") ? Duration.ofMillis(300) : TestTimeouts.HANG)
+                .read(List.of(asked))
+                .named();
+    }
+
+    private static Bytes bytes(String text) {
+        return Bytes.of(text.getBytes(StandardCharsets.US_ASCII));
+    }
+
+    private static AccountFiles accountFiles(Path proc, String getent, Duration limit) {
+        return new AccountFiles(new ProcFs(proc), new ChildProcess(getent, limit));
+    }
+
+    private Reading<TextFile> accounts() throws InterruptedException {
+        return accountFiles(fake.root(), "getent", TestTimeouts.HANG)
+                .read(List.of())
+                .passwd();
     }
 }

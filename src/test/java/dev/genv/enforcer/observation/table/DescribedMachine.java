@@ -31,6 +31,7 @@ import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.io.Closeable;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -51,6 +52,10 @@ import org.jspecify.annotations.Nullable;
 final class DescribedMachine implements AutoCloseable {
     static final long ALICE = 1003;
     static final long BOB = 1004;
+    /** An account of this machine's name service that is not in the passwd of the described machine. */
+    static final String NAMED = named()[0];
+
+    static final long NAMED_UID = Long.parseLong(named()[2]);
     /** In seconds; every process was started before. */
     static final long UPTIME = 10_000_000;
 
@@ -81,6 +86,9 @@ final class DescribedMachine implements AutoCloseable {
 
     @Nullable
     Directory directory;
+
+    /** What the name service of the machine answers, for which every adapter asks that of this machine. */
+    private Reading<Bytes> named = Reading.failed(Failure.ABSENT, "");
 
     AccessFacts access;
     boolean requireHostPid;
@@ -151,6 +159,25 @@ final class DescribedMachine implements AutoCloseable {
 
     void passwd(String content) throws IOException {
         Files.writeString(etc.resolve("passwd"), content);
+    }
+
+    /** Has the service run on the host. The name service finds this machine's accounts, and the test knows one of them. */
+    void nameService() throws IOException {
+        Files.createSymbolicLink(proc.root().resolve("self/root"), proc.hostRoot());
+        var line = "%s:x:%d:1:::\n".formatted(NAMED, NAMED_UID);
+        named = Reading.of(Bytes.of(line.getBytes(StandardCharsets.UTF_8)));
+    }
+
+    /** Returns the first account of this machine that is not root's. */
+    private static String[] named() {
+        try (var lines = Files.lines(Path.of("/etc/passwd"))) {
+            return lines.map(line -> line.split(":", -1))
+                    .filter(fields -> !fields[2].equals("0"))
+                    .findFirst()
+                    .orElseThrow();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     void listProcesses(String lines, int exitCode) throws IOException {
@@ -247,7 +274,7 @@ final class DescribedMachine implements AutoCloseable {
         return new HostFacts(
                 new MachineFacts("", "", "", ticks, ticks),
                 access,
-                new AccountFacts(text("passwd"), text("subuid")),
+                new AccountFacts(text("passwd"), text("subuid"), named),
                 settings().programs().stream()
                         .map(program -> programFiles.getOrDefault(
                                 program.path().toString(), Reading.failed(Failure.ABSENT, "")))

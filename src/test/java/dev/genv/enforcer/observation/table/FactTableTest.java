@@ -82,6 +82,7 @@ class FactTableTest {
             step.change(machine);
             observer = observer == null ? new Observer(machine.settings()) : observer;
             host = host == null ? adapter.host(machine) : host;
+            observer.request(Set.of(), true);
             alone = observer.observe(machine.facts(), Set.of(), true);
             throughAdapter = host.observe(Set.of());
         }

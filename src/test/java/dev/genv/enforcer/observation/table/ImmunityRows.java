@@ -90,16 +90,22 @@ final class ImmunityRows {
                             + CORRECT)
                     .check(isProtected("it is unknown whether it runs /loop")),
             row("a protected program of an unknown user", machine -> machine.protect(SERVER, "eve"))
-                    .problem("SETTING_USER_UNKNOWN: user eve of GENV_ENFORCER_PROTECTED_EXECUTABLES is not in this"
-                            + " host's /etc/passwd: give the uid instead"),
+                    .problem("SETTING_USER_UNKNOWN: user eve of GENV_ENFORCER_PROTECTED_EXECUTABLES is no account"
+                            + " that is known of this host: give the uid instead"),
             row("an exempt user", machine -> machine.exempt.add("alice")).check(seen -> {
                 assertThat(immunity(seen))
                         .isEqualTo(new Immunity(Immunity.Kind.EXEMPT, "it belongs to uid 1003, which is exempt"));
                 assertThat(seen.environments().getFirst().ownership().exempt()).isTrue();
             }),
             row("an unknown exempt user", machine -> machine.exempt.add("eve"))
-                    .problem("SETTING_USER_UNKNOWN: user eve of GENV_ENFORCER_EXEMPT_USERS is not in this host's"
-                            + " /etc/passwd: give the uid instead"),
+                    .problem("SETTING_USER_UNKNOWN: user eve of GENV_ENFORCER_EXEMPT_USERS is no account that"
+                            + " is known of this host: give the uid instead"),
+            row("an exempt user whom only the name service knows", machine -> {
+                        machine.nameService();
+                        machine.exempt.add(DescribedMachine.NAMED);
+                        machine.process(812, DescribedMachine.NAMED_UID, "GENV_ENVIRONMENT_ID=a");
+                    })
+                    .check(seen -> assertThat(immunity(seen).kind()).isEqualTo(Immunity.Kind.EXEMPT)),
             row("a user that becomes exempt", machine -> {
                         machine.exempt.add("carol");
                         machine.passwd("carol:x:1009:1:::\nalice:x:1003:1:::\n");

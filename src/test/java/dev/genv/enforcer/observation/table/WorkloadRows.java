@@ -1,6 +1,8 @@
 package dev.genv.enforcer.observation.table;
 
 import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
+import static dev.genv.enforcer.observation.table.DescribedMachine.NAMED;
+import static dev.genv.enforcer.observation.table.DescribedMachine.NAMED_UID;
 import static dev.genv.enforcer.observation.table.DescribedMachine.env;
 import static dev.genv.enforcer.observation.table.FactRow.row;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -14,6 +16,7 @@ import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
 import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
 import dev.genv.enforcer.model.Snapshot;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
@@ -47,6 +50,31 @@ final class WorkloadRows {
                     .check(account(null)),
             row("a uid of no account with a recorded name", machine -> directoryUser(machine, "carol"))
                     .check(user("carol", Source.RECORDED)),
+            row("a user whom only the name service knows", machine -> {
+                        machine.nameService();
+                        machine.process(812, NAMED_UID, ENVIRONMENT);
+                        machine.envs(env("a", NAMED_UID, NAMED, "812"));
+                    })
+                    .thenUnchanged(1)
+                    .check(user(NAMED, Source.ACCOUNT)),
+            row("another recorded name than that of the name service", machine -> {
+                        machine.nameService();
+                        machine.process(812, NAMED_UID, ENVIRONMENT);
+                        machine.envs(env("a", NAMED_UID, "no-such-user", "812"));
+                    })
+                    .thenUnchanged(1)
+                    .check(seen -> {
+                        assertThat(seen.processes().getFirst().user()).isEqualTo(new User(NAMED, Source.ACCOUNT));
+                        assertThat(seen.environments().getFirst().ownership().dispute())
+                                .isEqualTo("uid %d is user %s, not no-such-user".formatted(NAMED_UID, NAMED));
+                    }),
+            row("subordinate uids of a user whom only the name service knows", machine -> {
+                        machine.nameService();
+                        Files.writeString(machine.etc.resolve("subuid"), NAMED + ":100000:65536\n");
+                        machine.process(812, 100_001, ENVIRONMENT);
+                    })
+                    .thenUnchanged(1)
+                    .check(account(NAMED)),
             row("a recorded name after the end of its environment", machine -> directoryUser(machine, "carol"))
                     .then(machine -> machine.envs())
                     .check(user("carol", Source.RECORDED)),

@@ -9,6 +9,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** The agent observes real processes; only the GPUs are fake. */
 class PythonObservationTest extends PythonFixture {
@@ -58,6 +60,34 @@ class PythonObservationTest extends PythonFixture {
         assertThat(machine.facts().at("/accounts/subuid/failure").asText()).isEqualTo("ABSENT");
         Files.writeString(machine.etc.resolve("subuid"), "raz:100000:65536\n");
         assertThat(bytes(machine.facts().at("/accounts/subuid/value/content"))).startsWith("raz:");
+    }
+
+    @Test
+    void asksTheNameServiceForNamesAndUids() throws Exception {
+        assertThat(machine.facts().at("/accounts/named/failure").asText()).isEqualTo("SKIPPED");
+        machine.request
+                .putArray("accounts")
+                .add("root")
+                .add("no-such-user")
+                .add("0")
+                .add("4294967290")
+                .add("9999999999");
+        assertThat(bytes(machine.facts().at("/accounts/named/value"))).isEqualTo("root:x:0:\n".repeat(2));
+    }
+
+    /** What happens in the name service, and the failure; the rest is observed. */
+    @ParameterizedTest
+    @CsvSource({"time.sleep(600), TIMEOUT", "'os.kill(os.getpid(), 9)', OTHER", "1 / 0, OTHER"})
+    void observesWithoutAnAnswerOfTheNameService(String event, String failure) throws Exception {
+        machine.request.putArray("accounts").add("root");
+        if (failure.equals("TIMEOUT")) {
+            machine.request.put("budget", 60);
+        }
+        var change = "import pwd\npwd.getpwnam = lambda name: %s\nos.chdir(".formatted(event);
+        var input = changed(machine.input("observe"), "\nos.chdir(", "\n" + change);
+        var facts = machine.facts(input);
+        assertThat(facts.at("/accounts/named/failure").asText()).isEqualTo(failure);
+        assertThat(facts.at("/accounts/passwd/value/content").isTextual()).isTrue();
     }
 
     /** {@code ImmunityRows} has what is no program of root. */

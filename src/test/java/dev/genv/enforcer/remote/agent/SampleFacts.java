@@ -45,7 +45,8 @@ public final class SampleFacts {
             new AccessFacts(7, 0x1ffffffffffL, "pid:[4026531836]", "", true),
             new AccountFacts(
                     Reading.of(new AccountFacts.TextFile("1:2", bytes("root:x:0:0::/:/bin/sh\n"))),
-                    Reading.of(new AccountFacts.TextFile("3:4", null))),
+                    Reading.of(new AccountFacts.TextFile("3:4", null)),
+                    Reading.of(bytes("carol:x:1009:\n"))),
             List.of(
                     Reading.of(new ProgramFile(new FileId(1, 2), 1_234_567_890_123L)),
                     Reading.failed(Failure.UNTRUSTED, "others can write /opt")),

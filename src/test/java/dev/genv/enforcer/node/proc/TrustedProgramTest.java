@@ -1,10 +1,9 @@
-package dev.genv.enforcer.node.gpu;
+package dev.genv.enforcer.node.proc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.gpu.GpuQuery.ToolException;
-import dev.genv.enforcer.node.gpu.NvidiaSmi.ChildProcess;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Shell;
 import java.io.IOException;

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.node.gpu;
+package dev.genv.enforcer.node.proc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -7,7 +7,6 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.gpu.GpuQuery.ToolException;
 import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts.GpuFacts.ToolOutput;
-import dev.genv.enforcer.node.gpu.NvidiaSmi.ChildProcess;
 import dev.genv.enforcer.testsupport.TestTimeouts;
 import java.io.IOException;
 import java.io.InputStream;
