@@ -56,8 +56,8 @@ public final class Configuration {
 
     @Produces
     @Singleton
-    static ServiceManager serviceManager(CycleSchedule schedule) {
-        return new ServiceManager(System.getenv(), schedule);
+    static SystemdNotifier systemd(CycleSchedule schedule) {
+        return new SystemdNotifier(System.getenv(), schedule);
     }
 
     @Produces

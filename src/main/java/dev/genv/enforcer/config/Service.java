@@ -26,7 +26,7 @@ public final class Service implements QuarkusApplication {
     private final Notifications notifications;
     private final Storage storage;
     private final Hosts hosts;
-    private final ServiceManager serviceManager;
+    private final SystemdNotifier systemd;
 
     Service(
             CycleLoop loop,
@@ -35,14 +35,14 @@ public final class Service implements QuarkusApplication {
             Notifications notifications,
             Storage storage,
             Hosts hosts,
-            ServiceManager serviceManager) {
+            SystemdNotifier systemd) {
         this.notifications = notifications;
         this.loop = loop;
         this.enforcer = enforcer;
         this.cycleSchedule = cycleSchedule;
         this.storage = storage;
         this.hosts = hosts;
-        this.serviceManager = serviceManager;
+        this.systemd = systemd;
     }
 
     @Override
@@ -61,9 +61,9 @@ public final class Service implements QuarkusApplication {
         System.setErr(new PrintStream(new FileOutputStream(FileDescriptor.err), false, System.err.charset()));
         notifications.start();
         loop.start();
-        serviceManager.ready();
+        systemd.ready();
         Quarkus.waitForExit();
-        serviceManager.stopping();
+        systemd.stopping();
         notifications.close();
         return 0;
     }

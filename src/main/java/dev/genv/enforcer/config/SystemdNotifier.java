@@ -10,11 +10,11 @@ import java.util.concurrent.TimeUnit;
 import org.jboss.logging.Logger;
 
 /**
- * The service manager that started the service, such as systemd, by the protocol of sd_notify(3). It learns that the service is ready, that
- * a cycle ended, and that the service stops. If cycles no longer end, it restarts the service.
+ * Notifies the service manager that started the service, such as systemd, by the protocol of sd_notify(3): the service is ready, a cycle
+ * ended, the service stops. If cycles no longer end, the service manager restarts the service.
  */
-public final class ServiceManager implements CycleListener {
-    private static final Logger LOG = Logger.getLogger(ServiceManager.class);
+public final class SystemdNotifier implements CycleListener {
+    private static final Logger LOG = Logger.getLogger(SystemdNotifier.class);
 
     /** Empty if there is no service manager. */
     private final String socket;
@@ -22,7 +22,7 @@ public final class ServiceManager implements CycleListener {
     private final long watchdogMicros;
 
     /** Reads NOTIFY_SOCKET and WATCHDOG_USEC, and extends the watchdog to what the slowest possible cycles take. */
-    ServiceManager(Map<String, String> environment, CycleSchedule schedule) {
+    SystemdNotifier(Map<String, String> environment, CycleSchedule schedule) {
         socket = environment.getOrDefault("NOTIFY_SOCKET", "");
         var configured = Long.parseLong(environment.getOrDefault("WATCHDOG_USEC", "0"));
         watchdogMicros = configured == 0

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class ServiceManagerTest {
+class SystemdNotifierTest {
     private static final CycleSchedule SCHEDULE = new CycleSchedule(Duration.ofSeconds(10), Duration.ofSeconds(80));
 
     @TempDir
@@ -36,7 +36,7 @@ class ServiceManagerTest {
     void watchdogWaitsForTheSlowestCycles(String watchdog, String ready) throws IOException {
         var socket = directory.resolve("notify").toString();
         try (var receiver = new NotifyReceiver(socket, directory.resolve("messages"))) {
-            var manager = new ServiceManager(Map.of("NOTIFY_SOCKET", socket, "WATCHDOG_USEC", watchdog), SCHEDULE);
+            var manager = new SystemdNotifier(Map.of("NOTIFY_SOCKET", socket, "WATCHDOG_USEC", watchdog), SCHEDULE);
             manager.ready();
             manager.stopping();
             await().until(() -> receiver.messages().size() == 2);
@@ -56,8 +56,8 @@ class ServiceManagerTest {
     @Test
     void missingReceiverIsLogged() {
         var socket = directory.resolve("nobody").toString();
-        try (var log = LogRecords.of(ServiceManager.class.getName())) {
-            new ServiceManager(Map.of("NOTIFY_SOCKET", socket), SCHEDULE).ready();
+        try (var log = LogRecords.of(SystemdNotifier.class.getName())) {
+            new SystemdNotifier(Map.of("NOTIFY_SOCKET", socket), SCHEDULE).ready();
             assertThat(log.lines()).singleElement().asString().contains("READY=1", "No such file");
         }
     }
@@ -72,8 +72,8 @@ class ServiceManagerTest {
 
     @Test
     void nothingIsSentWithoutAServiceManager() {
-        try (var log = LogRecords.of(ServiceManager.class.getName())) {
-            new ServiceManager(Map.of(), SCHEDULE).ready();
+        try (var log = LogRecords.of(SystemdNotifier.class.getName())) {
+            new SystemdNotifier(Map.of(), SCHEDULE).ready();
             assertThat(log.lines()).isEmpty();
         }
     }
