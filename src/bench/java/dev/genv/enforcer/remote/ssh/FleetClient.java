@@ -123,7 +123,7 @@ public final class FleetClient {
     }
 
     private SshSettings ssh(Duration timeout) {
-        return new SshSettings("root", folder.resolve("id"), null, null, folder.resolve("known_hosts"), timeout);
+        return new SshSettings("root", folder.resolve("id"), null, null, null, folder.resolve("known_hosts"), timeout);
     }
 
     private Enforcer enforcer(RemoteFleet fleet, Duration timeout) {

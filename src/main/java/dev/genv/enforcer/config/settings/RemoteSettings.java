@@ -29,8 +29,8 @@ public interface RemoteSettings {
 
     /**
      * File with the host keys of the machines, as {@code ssh-keyscan} writes it. It is required if machines are set. The service
-     * refuses a machine whose key is unknown, revoked or changed. It reads the file again after a change. Patterns of names are
-     * not supported.
+     * refuses a machine whose key is unknown, revoked or changed. It reads the file again after a change. Only a line with
+     * {@code @cert-authority}, which trusts host certificates, may have patterns of names.
      */
     @Accepts(SettingKind.READABLE_FILE)
     Optional<Path> knownHosts();
@@ -39,7 +39,10 @@ public interface RemoteSettings {
     @Accepts(SettingKind.LOGIN_NAME)
     Optional<String> username();
 
-    /** File with the private key of the login user. Unset means the key of the SSH configuration. */
+    /**
+     * File with the private key of the login user. Unset means the keys of the SSH configuration, or else those of ssh-agent at
+     * {@code SSH_AUTH_SOCK}.
+     */
     @Accepts(SettingKind.READABLE_FILE)
     Optional<Path> identityFile();
 
@@ -49,7 +52,9 @@ public interface RemoteSettings {
 
     /**
      * OpenSSH client configuration. The service uses {@code HostName}, {@code User}, {@code Port}, {@code IdentityFile},
-     * {@code UserKnownHostsFile} and {@code ProxyJump}. Set it for jump hosts, or if machines have different users or keys.
+     * {@code UserKnownHostsFile}, {@code HostKeyAlias}, {@code ProxyJump} and {@code Include}, for all hosts, under {@code Host}, or
+     * under {@code Match} with {@code host}, {@code originalhost} or {@code all}. Set it for jump hosts, or if machines have
+     * different users or keys.
      */
     @Accepts(SettingKind.READABLE_FILE)
     Optional<Path> sshConfig();

@@ -86,6 +86,10 @@ public record Settings(
                 remote.identityFile().orElse(null),
                 remote.passphraseFile().orElse(null),
                 remote.sshConfig().orElse(null),
+                Optional.ofNullable(System.getenv("SSH_AUTH_SOCK"))
+                        .filter(path -> !path.isEmpty())
+                        .map(Path::of)
+                        .orElse(null),
                 remote.knownHosts()
                         .orElseThrow(() -> new IllegalStateException("the settings were read without known hosts")),
                 remote.timeout());

@@ -6,14 +6,21 @@ import com.jcraft.jsch.Identity;
 import com.jcraft.jsch.IdentityRepository;
 import com.jcraft.jsch.JSch;
 import com.jcraft.jsch.JSchException;
+import com.jcraft.jsch.KeyPairGenEdDSA;
 import com.jcraft.jsch.UserInfo;
 import dev.genv.enforcer.linux.WatchedFile;
+import dev.genv.enforcer.remote.ssh.HopResolver.Hop;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyPairGenerator;
+import java.security.SecureRandom;
+import java.security.spec.NamedParameterSpec;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
@@ -31,27 +38,37 @@ final class KeyFiles {
     private final Map<Path, WatchedFile<List<Identity>>> identities = new ConcurrentHashMap<>();
     private final Map<Path, WatchedFile<HostKeyRepository>> knownHosts = new ConcurrentHashMap<>();
 
+    static {
+        // What JSch has for this needs another library.
+        JSch.setConfig("keypairgen_fromprivate.eddsa", PrivateEd25519.class.getName());
+    }
+
     KeyFiles(@Nullable Path passphraseFile) {
         this.passphraseFile = passphraseFile;
     }
 
     /**
-     * Returns the known host keys. A missing file contains none.
+     * Returns the known host keys for a server. A missing file contains none.
      *
      * @throws IOException if a file cannot be read, because it may revoke keys
      */
-    KnownHosts knownHosts(List<Path> files) throws IOException {
+    KnownHosts knownHosts(Hop hop) throws IOException {
         var repositories = new ArrayList<HostKeyRepository>();
-        for (var each : files) {
+        for (var each : hop.knownHosts()) {
             try {
-                repositories.add(knownHosts
-                        .computeIfAbsent(each, path -> new WatchedFile<>(path, LARGEST, bytes -> hostKeys(path, bytes)))
-                        .current());
+                repositories.add(hostKeys(each));
             } catch (NoSuchFileException _) {
                 // like OpenSSH, which reads several files by default
             }
         }
-        return new KnownHosts(files.stream().map(Path::toString).collect(Collectors.joining(" ")), repositories);
+        var files = hop.knownHosts().stream().map(Path::toString).collect(Collectors.joining(" "));
+        return new KnownHosts(files, hop, repositories);
+    }
+
+    HostKeyRepository hostKeys(Path file) throws IOException {
+        return knownHosts
+                .computeIfAbsent(file, path -> new WatchedFile<>(path, LARGEST, bytes -> hostKeys(path, bytes)))
+                .current();
     }
 
     /**
@@ -62,7 +79,8 @@ final class KeyFiles {
     IdentityRepository identities(List<Path> files) throws IOException, JSchException {
         if (files.isEmpty()) {
             throw new IOException(
-                    "there is no private key to log in with: neither the settings nor the SSH configuration names one");
+                    "there is no private key to log in with: neither the settings nor the SSH configuration"
+                            + " names one, and SSH_AUTH_SOCK is not set");
         }
         var jsch = new JSch();
         for (var each : files) {
@@ -109,8 +127,83 @@ final class KeyFiles {
         return text.current().replaceFirst("\\R\\z", "").getBytes(StandardCharsets.UTF_8);
     }
 
-    /** The host keys from one or several known_hosts files. The service reads them and never adds a key. */
-    record KnownHosts(String name, List<HostKeyRepository> files) implements HostKeyRepository {
+    /** The key pair of a private key that is not stored with its public key, as in PKCS#8. JSch makes it by its name. */
+    public static final class PrivateEd25519 implements KeyPairGenEdDSA {
+        private byte[] seed = {};
+        private byte[] publicKey = {};
+
+        @Override
+        public void init(String name, byte[] privateKey) throws GeneralSecurityException {
+            seed = privateKey.clone();
+            var generator = KeyPairGenerator.getInstance(name);
+            // The generator takes the private key from here, and nothing else.
+            generator.initialize(new NamedParameterSpec(name), new SecureRandom() {
+                private static final long serialVersionUID = 1L;
+
+                @Override
+                public void nextBytes(byte[] bytes) {
+                    System.arraycopy(privateKey, 0, bytes, 0, bytes.length);
+                }
+            });
+            var encoded = generator.generateKeyPair().getPublic().getEncoded();
+            publicKey = Arrays.copyOfRange(encoded, encoded.length - seed.length, encoded.length);
+        }
+
+        @Override
+        public void init(String name, int length) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public byte[] getPub() {
+            return publicKey.clone();
+        }
+
+        @Override
+        public byte[] getPrv() {
+            return seed.clone();
+        }
+    }
+
+    /**
+     * The host keys from one or several known_hosts files, for one server. The service reads them and never adds a key. JSch checks
+     * certificates; which authorities it may trust for the server is decided here, because it ignores a {@code !} before a pattern.
+     */
+    record KnownHosts(String name, Hop hop, List<HostKeyRepository> files) implements HostKeyRepository {
+        private static final String AUTHORITY = "@cert-authority";
+
+        /** Whether a line trusts an authority for the certificate of this server. */
+        boolean hasAuthority() {
+            return authorities().findAny().isPresent();
+        }
+
+        private Stream<HostKey> authorities() {
+            return all().filter(each -> each.getMarker().equals(AUTHORITY))
+                    .filter(each -> isForThisServer(List.of(each.getHost().split(",", -1))))
+                    .map(this::ofThisServer);
+        }
+
+        /** Like OpenSSH, with the port or else without, unless it has an alias. A {@code !} excludes it in both forms. */
+        private boolean isForThisServer(List<String> patterns) {
+            var names = hop.keyAlias() == null ? List.of(hop.keyName(), hop.host()) : List.of(hop.keyAlias());
+            var notExcluded = Stream.concat(Stream.of("*"), patterns.stream()).toList();
+            return names.stream().anyMatch(server -> SshConfig.matches(patterns, server))
+                    && names.stream().allMatch(server -> SshConfig.matches(notExcluded, server));
+        }
+
+        private HostKey ofThisServer(HostKey authority) {
+            try {
+                var key = Base64.getDecoder().decode(authority.getKey());
+                return new HostKey(AUTHORITY, hop.keyName(), HostKey.GUESS, key, authority.getComment());
+            } catch (JSchException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+
+        private Stream<HostKey> all() {
+            return files.stream().flatMap(each -> Stream.of(each.getHostKey()));
+        }
+
         /** Whether the files contain a key of this host. */
         boolean knows(String host) {
             return Stream.of(getHostKey(host, null))
@@ -122,9 +215,8 @@ final class KeyFiles {
          * which JSch does not support.
          */
         boolean revokes(String key) {
-            return Stream.of(getHostKey())
-                    .anyMatch(each ->
-                            each.getMarker().equals("@revoked") && each.getKey().equals(key));
+            return all().anyMatch(each ->
+                    each.getMarker().equals("@revoked") && each.getKey().equals(key));
         }
 
         /** Refuses a revoked key first, also if another line trusts it. */
@@ -140,16 +232,19 @@ final class KeyFiles {
             return answers.contains(CHANGED) ? CHANGED : NOT_INCLUDED;
         }
 
+        /** Returns no authorities: JSch would prefer a plain key of their type. */
         @Override
         public HostKey[] getHostKey(@Nullable String host, @Nullable String type) {
             return files.stream()
                     .flatMap(each -> Stream.of(each.getHostKey(host, type)))
+                    .filter(each -> !each.getMarker().equals(AUTHORITY))
                     .toArray(HostKey[]::new);
         }
 
         @Override
         public HostKey[] getHostKey() {
-            return getHostKey(null, null);
+            return Stream.concat(Stream.of(getHostKey(null, null)), authorities())
+                    .toArray(HostKey[]::new);
         }
 
         @Override

@@ -1,15 +1,20 @@
 package dev.genv.enforcer.remote.ssh;
 
+import com.jcraft.jsch.AgentIdentityRepository;
 import com.jcraft.jsch.HostKey;
+import com.jcraft.jsch.IdentityRepository;
 import com.jcraft.jsch.JSch;
 import com.jcraft.jsch.JSchChangedHostKeyException;
 import com.jcraft.jsch.JSchException;
 import com.jcraft.jsch.JSchHostKeyException;
+import com.jcraft.jsch.JSchInvalidHostCertificateException;
 import com.jcraft.jsch.JSchRevokedHostKeyException;
 import com.jcraft.jsch.JSchSessionDisconnectException;
+import com.jcraft.jsch.JSchUnknownCAKeyException;
+import com.jcraft.jsch.SSHAgentConnector;
 import com.jcraft.jsch.Session;
+import com.jcraft.jsch.USocketFactory;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.linux.WatchedFile;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.remote.Connection;
@@ -22,8 +27,11 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
 import java.net.UnknownHostException;
-import java.nio.charset.StandardCharsets;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -43,11 +51,12 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** SSH access to all machines: what their connections share, and the login. One instance is used by many threads. */
 public final class SshAccess {
-    private static final int LARGEST_CONFIG = 1 << 20;
     private static final Duration MAX_PERMIT_TIME = Duration.ofSeconds(1);
     private static final int MAX_CONCURRENT_ATTEMPTS =
             Math.max(64, 32 * Runtime.getRuntime().availableProcessors());
@@ -65,6 +74,11 @@ public final class SshAccess {
                             + "ecdh-sha2-nistp384,ecdh-sha2-nistp521,diffie-hellman-group14-sha256"),
             // Otherwise JSch generates a key pair of each offered kind for each connection.
             Map.entry("CheckKexes", "")));
+
+    private static final String KEY_ALGORITHMS = Stream.of(
+                    JSch.getConfig("server_host_key").split(",", -1))
+            .filter(algorithm -> !algorithm.endsWith("-cert-v01@openssh.com"))
+            .collect(Collectors.joining(","));
 
     private final JSch jsch = new JSch();
     private final SshSettings settings;
@@ -95,33 +109,22 @@ public final class SshAccess {
         this.nanoTime = nanoTime;
         this.random = random;
         try {
+            var home = System.getProperty("user.home", "/");
+            var config = settings.sshConfig();
             this.routes = new HopResolver(
                     settings,
-                    config(settings.sshConfig()),
+                    config == null ? SshConfig.EMPTY : SshConfig.read(config, home),
                     System.getProperty("user.name", "root"),
-                    System.getProperty("user.home", "/"));
+                    home);
             if (!Files.isReadable(settings.knownHosts())) {
                 throw new IOException(settings.knownHosts() + " cannot be read");
             }
-            keyFiles.knownHosts(List.of(settings.knownHosts()));
+            keyFiles.hostKeys(settings.knownHosts());
             if (settings.identityFile() != null) {
                 keyFiles.identities(List.of(settings.identityFile()));
             }
         } catch (IOException | JSchException e) {
             throw new IllegalArgumentException(e.getMessage(), e);
-        }
-    }
-
-    private static SshConfig config(@Nullable Path path) throws IOException {
-        if (path == null) {
-            return SshConfig.EMPTY;
-        }
-        try {
-            return new WatchedFile<>(
-                            path, LARGEST_CONFIG, bytes -> SshConfig.parse(new String(bytes, StandardCharsets.UTF_8)))
-                    .current();
-        } catch (IllegalArgumentException e) {
-            throw new IllegalArgumentException(path + ": " + e.getMessage(), e);
         }
     }
 
@@ -200,8 +203,14 @@ public final class SshAccess {
             session = jsch.getSession(hop.user(), hop.host(), hop.port());
             session.setConfig(JSCH_CONFIG);
             session.setHostKeyRepository(known);
+            if (!known.hasAuthority()) {
+                session.setConfig("server_host_key", KEY_ALGORITHMS);
+            }
+            // Like OpenSSH, a key that is known needs no certificate. Otherwise the failure shows what is wrong with
+            // that.
+            session.setConfig("host_certificate_to_key_fallback", known.knows(hop.keyName()) ? "yes" : "no");
             session.setHostKeyAlias(hop.keyAlias());
-            session.setIdentityRepository(keyFiles.identities(hop.identities()));
+            session.setIdentityRepository(identities(hop, transport));
             session.setThreadFactory(singleThread(transport));
             session.setSocketFactory(transport);
             if (before != null) {
@@ -219,9 +228,37 @@ public final class SshAccess {
         }
     }
 
+    /** Without a private key of the settings or the SSH configuration, those of ssh-agent are used. */
+    private IdentityRepository identities(Hop hop, Transport transport) throws IOException, JSchException {
+        var agent = settings.agent();
+        if (agent == null || !hop.identities().isEmpty()) {
+            return keyFiles.identities(hop.identities());
+        }
+        var keys = new AgentIdentityRepository(new SSHAgentConnector(new AgentSockets(transport), agent));
+        if (keys.getIdentities().isEmpty()) {
+            throw new IOException("there is no private key in ssh-agent, or it does not answer at " + agent);
+        }
+        return keys;
+    }
+
+    /** Connections to ssh-agent, which are closed with the transport: the agent may wait for its user for ever. */
+    private record AgentSockets(Transport transport) implements USocketFactory {
+        @Override
+        public SocketChannel connect(Path path) throws IOException {
+            var channel = transport.register(SocketChannel.open(StandardProtocolFamily.UNIX));
+            channel.connect(UnixDomainSocketAddress.of(path));
+            return channel;
+        }
+
+        @Override
+        public ServerSocketChannel bind(Path path) {
+            throw new UnsupportedOperationException();
+        }
+    }
+
     private KnownHosts knownKeys(Hop hop) throws UnreachableException {
         try {
-            return keyFiles.knownHosts(hop.knownHosts());
+            return keyFiles.knownHosts(hop);
         } catch (IOException e) {
             throw new UnreachableException(
                     ProblemCode.HOST_KEY_UNKNOWN, "its host key cannot be checked: " + e.getMessage());
@@ -291,6 +328,9 @@ public final class SshAccess {
                 }
             }
             var words = words(failure.getMessage());
+            if (words.startsWith("rejected HostKey: ") || words.startsWith("CA signature algorithm ")) {
+                return certificate(failure);
+            }
             if (words.startsWith("Auth ") || words.startsWith("USERAUTH ")) {
                 return login("it refuses the key of " + hop.user());
             }
@@ -311,6 +351,10 @@ public final class SshAccess {
 
         private UnreachableException key(JSchHostKeyException refusal, @Nullable HostKey shown) {
             var file = keys.getKnownHostsRepositoryID();
+            if (refusal instanceof JSchInvalidHostCertificateException
+                    || refusal instanceof JSchUnknownCAKeyException) {
+                return certificate(refusal);
+            }
             var key =
                     shown == null ? "its key" : "its key (" + shown.getType() + " " + shown.getFingerPrint(jsch) + ")";
             // JSch itself refuses a certificate with a revoked key, and then shows no key.
@@ -327,6 +371,11 @@ public final class SshAccess {
                     "%s is not in %s: compare it on the host (ssh-keygen -lf), then add the line of ssh-keyscan -p %d %s"
                             .formatted(key, file, hop.port(), hop.host());
             return new UnreachableException(ProblemCode.HOST_KEY_UNKNOWN, advice);
+        }
+
+        private static UnreachableException certificate(Throwable refusal) {
+            return new UnreachableException(
+                    ProblemCode.HOST_KEY_UNKNOWN, "its host certificate is refused: " + words(refusal.getMessage()));
         }
 
         private UnreachableException ended(String words) {
@@ -361,6 +410,7 @@ public final class SshAccess {
      * @param identityFile a private key; null for the keys of the SSH configuration
      * @param passphraseFile a file with the passphrase of all private keys; null if they are not encrypted
      * @param sshConfig an OpenSSH client configuration; null for none
+     * @param agent the socket of ssh-agent; null for none
      * @param knownHosts the host keys, in OpenSSH's known_hosts format
      * @param timeout the time limit of a connection attempt, all hops and the login included
      */
@@ -369,6 +419,7 @@ public final class SshAccess {
             @Nullable Path identityFile,
             @Nullable Path passphraseFile,
             @Nullable Path sshConfig,
+            @Nullable Path agent,
             Path knownHosts,
             Duration timeout) {}
 }

@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.Programs;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
 import dev.genv.enforcer.testsupport.ssh.RealHosts;
 import dev.genv.enforcer.testsupport.ssh.RealSshd;
@@ -112,6 +113,48 @@ class RemoteIT {
         assertThat(devicesJson(first))
                 .as("%s", output)
                 .hasContent(first.state().device(1).devicesJson());
+    }
+
+    /** One machine is known by its certificate and accepts a key of ssh-agent, the other one a key in PKCS#8. */
+    @Test
+    void logsInAsTheIncludedSshConfigurationTells() throws Exception {
+        var authority = directory.resolve("CA");
+        Programs.newKey(authority);
+        first.stop();
+        first.certify(authority, "-h", "-n", address(first));
+        first.start();
+        var key = directory.resolve("pkcs8");
+        Programs.run("ssh-keygen", "-q", "-t", "ecdsa", "-m", "PKCS8", "-N", "", "-f", key.toString());
+        second.authorize(Files.readString(directory.resolve("pkcs8.pub")));
+        Files.writeString(
+                directory.resolve("fleet.conf"),
+                "Match host %s\nIdentityFile %s\nMatch all\nUser %s\n".formatted(address(second), key, RealSshd.ADMIN));
+        var known = Files.readAllLines(hosts.knownHosts()).getLast() + "\n@cert-authority 127.* "
+                + Files.readString(directory.resolve("CA.pub"));
+        var socket = directory.resolve("agent");
+        var agent = new ProcessBuilder("ssh-agent", "-D", "-a", socket.toString()).start();
+        try {
+            await().until(() -> Files.exists(socket));
+            Programs.run(
+                    "env",
+                    "SSH_AUTH_SOCK=" + socket,
+                    "ssh-add",
+                    "-q",
+                    hosts.identity().toString());
+            var output = node.unset("REMOTE_USERNAME")
+                    .unset("REMOTE_IDENTITY_FILE")
+                    .variable("SSH_AUTH_SOCK", socket.toString())
+                    .set("REMOTE_SSH_CONFIG", Files.writeString(directory.resolve("ssh_config"), "Include *.conf\n"))
+                    .set("REMOTE_KNOWN_HOSTS", Files.writeString(directory.resolve("known"), known))
+                    .runOnce();
+            assertThat(output.exitCode()).as("%s", output).isZero();
+        } finally {
+            agent.destroyForcibly();
+        }
+    }
+
+    private static String address(RealSshd host) {
+        return host.target().split(":", -1)[0];
     }
 
     @Tag("long")

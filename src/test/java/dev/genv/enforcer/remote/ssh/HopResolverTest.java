@@ -6,19 +6,26 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.ssh.HopResolver.Hop;
 import dev.genv.enforcer.remote.ssh.SshAccess.SshSettings;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class HopResolverTest {
     private static final Path KNOWN_HOSTS = Path.of("/etc/known");
     private static final SshSettings MINIMAL_SETTINGS =
-            new SshSettings(null, null, null, null, KNOWN_HOSTS, Duration.ofSeconds(1));
+            new SshSettings(null, null, null, null, null, KNOWN_HOSTS, Duration.ofSeconds(1));
     private static final SshSettings ALL_SETTINGS =
-            new SshSettings("root", Path.of("/etc/id"), null, null, KNOWN_HOSTS, Duration.ofSeconds(1));
+            new SshSettings("root", Path.of("/etc/id"), null, null, null, KNOWN_HOSTS, Duration.ofSeconds(1));
+
+    @TempDir
+    static Path folder;
 
     @Test
     void usesTheSettingsWithoutAConfiguration() {
@@ -112,6 +119,11 @@ class HopResolverTest {
     }
 
     private static HopResolver resolver(SshSettings settings, String config) {
-        return new HopResolver(settings, SshConfig.parse(config), "me", "/home/me");
+        try {
+            var file = Files.writeString(folder.resolve("config"), config);
+            return new HopResolver(settings, SshConfig.read(file, "/home/me"), "me", "/home/me");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 }

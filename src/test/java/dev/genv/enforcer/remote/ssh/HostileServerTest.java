@@ -148,7 +148,8 @@ class HostileServerTest extends ServerTest {
             writeKnownHosts("");
         }
         return access(
-                new SshSettings("root", key.file(), null, null, directory.resolve("known_hosts"), timeout), names);
+                new SshSettings("root", key.file(), null, null, null, directory.resolve("known_hosts"), timeout),
+                names);
     }
 
     private void serve(ServerBehavior talk) {

@@ -41,7 +41,7 @@ class LoginTest extends ServerTest {
         try (var its = new FakeSshd("127.0.0.2", key.publicKey()).addProgram("true", (_, _, _) -> 0)) {
             writeKnownHosts(its.knownHostsLine());
             var phrase = writeFile("phrase", "open sesame \n");
-            var access = access(new SshSettings("root", key.file(), phrase, null, knownHosts, TIMEOUT));
+            var access = access(new SshSettings("root", key.file(), phrase, null, null, knownHosts, TIMEOUT));
 
             assertReached(connect(access, its.target()));
         }
@@ -59,7 +59,7 @@ class LoginTest extends ServerTest {
     }
 
     private void assertStartFails(Path identity, @Nullable Path passphrase, String why) {
-        var settings = new SshSettings("root", identity, passphrase, null, knownHosts, TIMEOUT);
+        var settings = new SshSettings("root", identity, passphrase, null, null, knownHosts, TIMEOUT);
         assertThatThrownBy(() -> access(settings))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining(why);
@@ -67,7 +67,7 @@ class LoginTest extends ServerTest {
 
     @Test
     void loginFailsWithoutAKey() throws Exception {
-        var access = access(new SshSettings("root", null, null, null, knownHosts, TIMEOUT));
+        var access = access(new SshSettings("root", null, null, null, null, knownHosts, TIMEOUT));
 
         assertRefused(connect(access, server.target()), ProblemCode.AUTHENTICATION_FAILED)
                 .contains("there is no private key to log in with");
@@ -76,7 +76,7 @@ class LoginTest extends ServerTest {
     @Test
     void replacedKeyIsUsedAtTheNextLogin() throws Exception {
         var wrong = ClientKey.create(directory, "wrong", null);
-        var access = access(new SshSettings("root", wrong.file(), null, null, knownHosts, TIMEOUT));
+        var access = access(new SshSettings("root", wrong.file(), null, null, null, knownHosts, TIMEOUT));
         var connection = connect(access, server.target());
         assertRefused(connection, ProblemCode.AUTHENTICATION_FAILED);
 

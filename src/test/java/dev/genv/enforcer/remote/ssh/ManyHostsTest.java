@@ -60,7 +60,7 @@ class ManyHostsTest {
     ManyHostsTest(@TempDir Path folder) throws IOException {
         var key = ServerTest.ClientKey.create(folder, "id", null);
         var settings = new SshSettings(
-                null, key.file(), null, null, machines.knownHosts(folder.resolve("known_hosts")), LONG_TIMEOUT);
+                null, key.file(), null, null, null, machines.knownHosts(folder.resolve("known_hosts")), LONG_TIMEOUT);
         var access = new SshAccess(settings, InetAddress::getAllByName, nanos::get, () -> 0);
         var addresses = machines.hosts().stream().map(HostAddress::parse).toList();
         fleet = new RemoteFleet(

@@ -46,7 +46,7 @@ class OpenSshAgentTest extends ServerTest {
     }
 
     private Connection connect() {
-        var settings = new SshSettings(RealSshd.ADMIN, hosts.identity(), null, null, hosts.knownHosts(), HANG);
+        var settings = new SshSettings(RealSshd.ADMIN, hosts.identity(), null, null, null, hosts.knownHosts(), HANG);
         return connect(access(settings), host.target());
     }
 

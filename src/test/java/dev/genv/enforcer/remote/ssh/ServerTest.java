@@ -116,7 +116,7 @@ abstract class ServerTest {
     }
 
     final SshAccess access(Duration timeout, String... known) throws IOException {
-        return access(new SshSettings("root", key.file(), null, null, writeKnownHosts(known), timeout));
+        return access(new SshSettings("root", key.file(), null, null, null, writeKnownHosts(known), timeout));
     }
 
     final SshAccess access(SshSettings settings) {
@@ -128,8 +128,8 @@ abstract class ServerTest {
     }
 
     final SshAccess accessWithConfig(String config, @Nullable String user, String known) throws IOException {
-        return access(
-                new SshSettings(user, null, null, writeFile("config", config), writeFile("known_hosts", known), HANG));
+        return access(new SshSettings(
+                user, null, null, writeFile("config", config), null, writeFile("known_hosts", known), HANG));
     }
 
     final Connection connect(SshAccess access, String address) {

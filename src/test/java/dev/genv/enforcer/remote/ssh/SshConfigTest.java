@@ -3,16 +3,24 @@ package dev.genv.enforcer.remote.ssh;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class SshConfigTest {
+    @TempDir
+    Path folder;
 
     @Test
-    void usesTheFirstValue() {
-        var config = SshConfig.parse("User all\n\nHost gpu-1\n User one\n Port 1\nHost gpu-*\n User many\n Port 2\n");
+    void usesTheFirstValue() throws Exception {
+        var config = parse("User all\n\nHost gpu-1\n User one\n Port 1\nHost gpu-*\n User many\n Port 2\n");
 
         assertThat(config.first("gpu-1", "user")).isEqualTo("all");
         assertThat(config.first("gpu-1", "Port")).isEqualTo("1");
@@ -21,16 +29,16 @@ class SshConfigTest {
     }
 
     @Test
-    void collectsAllIdentityFiles() {
-        var config = SshConfig.parse("IdentityFile /one\nHost a\nIdentityFile /two\nIdentityFile /one\n");
+    void collectsAllIdentityFiles() throws Exception {
+        var config = parse("IdentityFile /one\nHost a\nIdentityFile /two\nIdentityFile /one\n");
 
         assertThat(config.all("a", "IdentityFile")).containsExactly("/one", "/two");
         assertThat(config.all("b", "IdentityFile")).containsExactly("/one");
     }
 
     @Test
-    void supportsSeveralValuesPerLine() {
-        var config = SshConfig.parse("UserKnownHostsFile /one \"/with a space\" # both\nUserKnownHostsFile /three\n");
+    void supportsSeveralValuesPerLine() throws Exception {
+        var config = parse("UserKnownHostsFile /one \"/with a space\" # both\nUserKnownHostsFile /three\n");
 
         assertThat(config.firstLine("a", "UserKnownHostsFile")).containsExactly("/one", "/with a space");
         assertThat(config.firstLine("a", "Other")).isEmpty();
@@ -40,8 +48,8 @@ class SshConfigTest {
     @ValueSource(
             strings = {"User=raz", "User = raz", "  user\traz  ", "USER \"raz\"", "User raz # him", "# no\n\nUser raz\r"
             })
-    void supportsEveryNotationOfAValue(String line) {
-        assertThat(SshConfig.parse(line).first("a", "User")).isEqualTo("raz");
+    void supportsEveryNotationOfAValue(String line) throws Exception {
+        assertThat(parse(line).first("a", "User")).isEqualTo("raz");
     }
 
     @ParameterizedTest
@@ -55,24 +63,96 @@ class SshConfigTest {
         "!gpu-1, gpu-2, false",
         "\\Q*\\E, x, false",
     })
-    void patternsMatchLikeInOpenSsh(String patterns, String host, boolean matches) {
-        var config = SshConfig.parse("Host " + patterns + "\nUser raz\n");
+    void patternsMatchLikeInOpenSsh(String patterns, String host, boolean matches) throws Exception {
+        var config = parse("Host " + patterns + "\nUser raz\n");
 
         assertThat(config.first(host, "User") != null).isEqualTo(matches);
     }
 
+    /** Lines of a configuration, / for a new line, and the user and port of gpu-1. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        Match all / User a                                              | a |
+        Match host gpu-* / User a                                       | a |
+        Match host x,gpu-1 / User a                                     | a |
+        Match host gpu-*,!gpu-1 / User a                                |   |
+        Match !host gpu-1 / User a / Match host gpu-1 / User b          | b |
+        Match originalhost gpu-1 host x / User a                        |   |
+        Match host gpu-1 originalhost gpu-1 / User a / Port 7           | a | 7
+        # after HostName, by its value; but a section that has begun goes on
+        HostName %h.example.org / Match host gpu-1 / User a             |   |
+        HostName %h.example.org / Match host *.example.org / User a     | a |
+        HostName %h.example.org / Match originalhost gpu-1 / User a     | a |
+        Match host gpu-1 / HostName x / User a                          | a |
+        Match host x / HostName y / Host gpu-1 / HostName x / Match host x / User a | a |
+        Host other / HostName x / Match host gpu-1 / User a             | a |
+        """)
+    void supportsMatch(String lines, @Nullable String user, @Nullable String port) throws Exception {
+        var config = parse(lines.replace(" / ", "\n"));
+        assertThat(config.first("gpu-1", "User")).isEqualTo(user);
+        assertThat(config.first("gpu-1", "Port")).isEqualTo(port);
+    }
+
+    /** The files a, b and dir/c with users of these names, and dir/sections; the file with an Include, and the user of gpu-1. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        Include a b / User z                            | a
+        User z / Include a                              | z
+        Include missing missing/* / User z              | z
+        Include [b-c] a                                 | b
+        Include ?                                       | a
+        Include FOLDER/dir/c                              | c
+        Include ~/c                                     | c
+        Include dir/nested                                | a
+        Host other / Include a / Host gpu-1 / User z    | z
+        Match host gpu-1 / Include a                    | a
+        # a section that begins there ends there, and holds only within the outer one
+        Include dir/sections / User z                     | z
+        Host gpu-1 / Include dir/sections / User z        | z
+        Host other / Include dir/every / Host * / User z  | z
+        """)
+    void supportsInclude(String lines, String user) throws Exception {
+        Files.createDirectory(folder.resolve("dir"));
+        for (var name : List.of("a", "b", "dir/c")) {
+            Files.writeString(folder.resolve(name), "User " + name.charAt(name.length() - 1));
+        }
+        Files.writeString(folder.resolve(".hidden"), "User hidden");
+        Files.writeString(folder.resolve("dir/nested"), "Include a");
+        Files.writeString(folder.resolve("dir/sections"), "Host other\nUser other\n");
+        Files.writeString(folder.resolve("dir/every"), "Host *\nUser every\n");
+        assertThat(parse(lines.replace(" / ", "\n").replace("FOLDER", folder.toString()))
+                        .first("gpu-1", "User"))
+                .isEqualTo(user);
+    }
+
     @ParameterizedTest
     @CsvSource({
-        "Match all, Match is not understood here",
-        "Include conf.d/*, Include is not understood here",
+        "Match user raz, Match user is not understood here",
+        "Match exec true, Match exec is not understood here",
+        "Match localhost x, Match localhost is not understood here",
+        "Match all host x, Match all stands alone",
+        "Match !all, Match all stands alone",
+        "Match host, Match host has no value",
+        "Include */x, only the last name of */x may have wildcards",
+        "Include dir, dir is not a regular file",
+        "Include loop, Include is nested too deeply",
+        "Include bad, bad: line 1: Match user is not understood here",
         "User, User has no value",
         "Host # none, Host has no value",
         "???, is not a keyword and its value",
     })
-    void reportsUnsupportedLine(String line, String complaint) {
-        assertThatThrownBy(() -> SshConfig.parse("Port 1\n" + line + "\n"))
+    void reportsUnsupportedLine(String line, String complaint) throws Exception {
+        Files.createDirectory(folder.resolve("dir"));
+        Files.writeString(folder.resolve("loop"), "Include loop");
+        Files.writeString(folder.resolve("bad"), "Match user raz");
+        assertThatThrownBy(() -> parse("Port 1\n" + line + "\n"))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageStartingWith("line 2")
+                .hasMessageContaining("config: ")
                 .hasMessageEndingWith(complaint);
+    }
+
+    private SshConfig parse(String text) throws IOException {
+        var file = Files.writeString(folder.resolve("config"), text);
+        return SshConfig.read(file, folder.resolve("dir").toString());
     }
 }

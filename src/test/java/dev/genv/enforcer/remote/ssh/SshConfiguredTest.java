@@ -110,9 +110,9 @@ class SshConfiguredTest extends ServerTest {
 
     @Test
     void refusesUnsupportedConfiguration() throws Exception {
-        assertThatThrownBy(() -> accessWithConfig("Match host gpu-1\nUser raz\n", "root", ""))
+        assertThatThrownBy(() -> accessWithConfig("Match exec true\nUser raz\n", "root", ""))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageEndingWith("config: line 1: Match is not understood here");
+                .hasMessageEndingWith("config: line 1: Match exec is not understood here");
         assertRefused(
                         connect(
                                 accessWithConfig(config("ProxyCommand nc %h %p"), "root", server.knownHostsLine()),

@@ -5,6 +5,7 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyPair;
 import java.security.KeyPairGenerator;
@@ -19,6 +20,7 @@ import org.apache.sshd.common.config.keys.AuthorizedKeyEntry;
 import org.apache.sshd.common.config.keys.KeyUtils;
 import org.apache.sshd.common.config.keys.PublicKeyEntry;
 import org.apache.sshd.common.config.keys.PublicKeyEntryResolver;
+import org.apache.sshd.common.keyprovider.FileHostKeyCertificateProvider;
 import org.apache.sshd.common.keyprovider.KeyPairProvider;
 import org.apache.sshd.common.session.Session;
 import org.apache.sshd.common.session.SessionListener;
@@ -30,6 +32,7 @@ import org.apache.sshd.server.command.AbstractCommandSupport;
 import org.apache.sshd.server.forward.AcceptAllForwardingFilter;
 import org.jboss.logmanager.LogContext;
 import org.jboss.logmanager.Logger;
+import org.jspecify.annotations.Nullable;
 
 /** An SSH server in the test's JVM, whose commands are functions of the test. */
 public final class FakeSshd implements Closeable {
@@ -48,6 +51,7 @@ public final class FakeSshd implements Closeable {
     private volatile boolean refuseKeys;
     private KeyPair hostKey = newKey();
     private int port;
+    private @Nullable Path certificate;
     private SshServer server;
 
     /** A command with the streams of its channel; it returns the exit code. */
@@ -119,6 +123,11 @@ public final class FakeSshd implements Closeable {
         return keyName() + " " + hostKey() + "\n";
     }
 
+    /** Sets the file with the certificate of the host key. Takes effect at the next start. */
+    public void certificate(Path file) {
+        certificate = file;
+    }
+
     /** Takes effect at the next start. */
     public void newHostKey() {
         hostKey = newKey();
@@ -131,6 +140,9 @@ public final class FakeSshd implements Closeable {
             return programs.getOrDefault(command, (_, _, _) -> 127);
         });
         server.setNioWorkers(1);
+        if (certificate != null) {
+            server.setHostKeyCertificateProvider(new FileHostKeyCertificateProvider(certificate));
+        }
         server.setPublickeyAuthenticator(
                 (name, key, _) -> !refuseKeys && name.equals("root") && KeyUtils.compareKeys(key, clientKey));
         server.setForwardingFilter(AcceptAllForwardingFilter.INSTANCE);

@@ -185,8 +185,28 @@ public final class RealSshd implements AutoCloseable {
 
     /** Returns its line of known_hosts. */
     String knownHostsLine() throws IOException {
+        return "[%s]:%d %s\n".formatted(address, port, hostKey());
+    }
+
+    /** Returns its key as known_hosts has it. */
+    public String hostKey() throws IOException {
         var key = Files.readString(etc.resolve("ssh/host_key.pub")).split(" ", -1);
-        return "[%s]:%d %s %s\n".formatted(address, port, key[0], key[1].strip());
+        return key[0] + " " + key[1].strip();
+    }
+
+    /** Adds a public key with which everybody can log in. */
+    public void authorize(String key) throws IOException {
+        writeEtc("ssh/authorized_keys", "rw-r--r--", Files.readString(etc.resolve("ssh/authorized_keys")) + key + "\n");
+    }
+
+    /** Has an authority certify the host's key with these options of ssh-keygen. The certificate is shown from the next start on. */
+    public void certify(Path authority, String... options) throws IOException {
+        var command = new ArrayList<>(List.of("ssh-keygen", "-q", "-s", authority.toString(), "-I", "test"));
+        command.addAll(List.of(options));
+        command.add(etc.resolve("ssh/host_key.pub").toString());
+        Programs.run(command);
+        var config = Files.readString(etc.resolve("ssh/sshd_config"));
+        writeEtc("ssh/sshd_config", "rw-r--r--", config + "HostCertificate /etc/ssh/host_key-cert.pub\n");
     }
 
     /** Starts at the same port each time, and waits until it accepts connections. */

@@ -1,0 +1,283 @@
+package dev.genv.enforcer.remote.ssh;
+
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.remote.ssh.SshAccess.SshSettings;
+import dev.genv.enforcer.testsupport.linux.Programs;
+import dev.genv.enforcer.testsupport.ssh.RealHosts;
+import dev.genv.enforcer.testsupport.ssh.RealSshd;
+import java.io.IOException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Logins at a real OpenSSH server, with certificates and keys that OpenSSH's and OpenSSL's programs made. */
+class OpenSshLoginTest extends ServerTest {
+    private RealHosts hosts;
+    private RealSshd host;
+
+    @BeforeEach
+    void start() throws IOException {
+        hosts = new RealHosts(directory.resolve("hosts"));
+        host = hosts.start("gpu-1");
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        if (hosts != null) {
+            hosts.close();
+        }
+    }
+
+    /**
+     * Lines of known_hosts, the options with which an authority signs the host's key, and what refuses it: nothing, a message, or another
+     * message with the code of a changed key. CA and OTHER are authorities, KEY is the host's key, NAME its name and ADDRESS its address.
+     */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        @cert-authority * CA                       | -h -n ADDRESS                                |
+        @cert-authority ADDRESS CA                 | -h -n other,ADDRESS                          |
+        @cert-authority x,NAME CA                  | -h -n ADDRESS -V -1h:+1h                     |
+        @cert-authority * OTHER; @cert-authority 127.* CA | -h -n ADDRESS                         |
+        @cert-authority * CA                       | -h -n 127.*                                  |
+        # whom the lines trust
+        @cert-authority *,!ADDRESS CA              | -h -n ADDRESS | is not in
+        @cert-authority *.example.org CA           | -h -n ADDRESS | is not in
+        ADDRESS CA                                 | -h -n ADDRESS | CHANGED is not the one in
+        @cert-authority * OTHER                    | -h -n ADDRESS | Certification Authority not in the known hosts
+        # what the certificate says
+        @cert-authority * CA                       | -h -n other   | invalid principal
+        @cert-authority * CA                       | -h            | allowed principals list is null or empty
+        @cert-authority * CA                       | -n ADDRESS    | user certificate
+        @cert-authority * CA                       | -h -n ADDRESS -V 20200101:20200102 | not valid (expired or not yet valid)
+        @cert-authority * CA                       | -h -n ADDRESS -V 20900101:20900102 | not valid (expired or not yet valid)
+        @cert-authority * CA                       | -h -n ADDRESS -O critical:x@example.org=1 | unrecognized critical options
+        # revoked
+        @cert-authority * CA; @revoked * CA        | -h -n ADDRESS | CHANGED is revoked in
+        @cert-authority * CA; @revoked x KEY       | -h -n ADDRESS | CHANGED is revoked in
+        @cert-authority * CA; NAME KEY; @revoked * CA | -h -n ADDRESS | CHANGED is revoked in
+        # like OpenSSH, a known key needs no certificate
+        NAME KEY                                   | -h -n other   |
+        NAME KEY; @cert-authority * OTHER          | -h -n ADDRESS |
+        NAME KEY; @cert-authority * CA             | -h -n ADDRESS -V 20200101:20200102 |
+        """)
+    void checksTheCertificateOfAHost(String known, String options, @Nullable String refused) throws Exception {
+        for (var authority : List.of("CA", "OTHER")) {
+            Programs.newKey(directory.resolve(authority));
+        }
+        var address = host.target().split(":", -1)[0];
+        certify("CA", options.replace("ADDRESS", address).split(" ", -1));
+        assertAnswer(
+                known.replace("NAME", "[%s]:%s".formatted(address, host.target().split(":", -1)[1]))
+                        .replace("ADDRESS", address)
+                        .replace("; ", "\n")
+                        .replace("CA", publicKey(directory.resolve("CA")))
+                        .replace("OTHER", publicKey(directory.resolve("OTHER")))
+                        .replace("KEY", host.hostKey()),
+                refused);
+    }
+
+    /** The kind of the authority's key, how it signs, and what refuses it. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        rsa   | rsa-sha2-512 |
+        rsa   | rsa-sha2-256 |
+        rsa   | ssh-rsa      | CA signature algorithm
+        ecdsa | ecdsa-sha2-nistp256 |
+        """)
+    void checksTheAlgorithmOfTheAuthority(String kind, String algorithm, @Nullable String refused) throws Exception {
+        Programs.run(
+                "ssh-keygen",
+                "-q",
+                "-t",
+                kind,
+                "-N",
+                "",
+                "-f",
+                directory.resolve("CA").toString());
+        certify("CA", "-h", "-n", host.target().split(":", -1)[0], "-t", algorithm);
+        assertAnswer("@cert-authority * " + publicKey(directory.resolve("CA")), refused);
+    }
+
+    /** OpenSSH's server would not show it. */
+    @Test
+    void refusesAForgedCertificate() throws Exception {
+        Programs.run(
+                "ssh-keygen",
+                "-q",
+                "-t",
+                "ecdsa",
+                "-N",
+                "",
+                "-f",
+                directory.resolve("CA").toString());
+        writeFile("host.pub", server.hostKey() + "\n");
+        Programs.run(
+                "ssh-keygen",
+                "-q",
+                "-s",
+                directory.resolve("CA").toString(),
+                "-I",
+                "x",
+                "-h",
+                "-n",
+                server.address(),
+                directory.resolve("host.pub").toString());
+        var certificate = directory.resolve("host-cert.pub");
+        var connected =
+                connect(access("@cert-authority * " + publicKey(directory.resolve("CA")) + "\n"), server.target());
+        server.stop();
+        server.certificate(certificate);
+        server.start();
+        assertReached(connected);
+
+        server.stop();
+        var words = Files.readString(certificate).split(" ", -1);
+        var forged = Base64.getDecoder().decode(words[1]);
+        forged[forged.length - 1] ^= 1; // the last part is the signature
+        Files.writeString(certificate, words[0] + " " + Base64.getEncoder().encodeToString(forged) + "\n");
+        server.start();
+        assertRefused(connected, ProblemCode.HOST_KEY_UNKNOWN).contains("signature verification failed");
+    }
+
+    private void certify(String authority, String... options) throws IOException {
+        host.stop();
+        host.certify(directory.resolve(authority), options);
+        host.start();
+    }
+
+    private void assertAnswer(String known, @Nullable String refused) throws Exception {
+        var settings = new SshSettings("root", hosts.identity(), null, null, null, writeKnownHosts(known + "\n"), HANG);
+        var connected = connect(access(settings), host.target());
+        if (refused == null) {
+            assertReached(connected);
+        } else if (refused.startsWith("CHANGED")) {
+            assertRefused(connected, ProblemCode.HOST_KEY_CHANGED).contains(refused.substring("CHANGED".length()));
+        } else {
+            assertRefused(connected, ProblemCode.HOST_KEY_UNKNOWN).contains(refused);
+        }
+    }
+
+    /** How a key is made, and how it becomes one of PKCS#8. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        ssh-keygen -q -t rsa -m PKCS8 -N '' -f KEY
+        ssh-keygen -q -t ecdsa -m PKCS8 -N '' -f KEY
+        ssh-keygen -q -t rsa -m PKCS8 -N sesame -f KEY
+        openssl genpkey -algorithm ed25519 -out KEY
+        openssl genpkey -algorithm ed25519 -out open; openssl pkcs8 -topk8 -in open -out KEY -passout pass:sesame
+        openssl genpkey -algorithm ec -pkeyopt ec_paramgen_curve:P-384 -out KEY
+        """)
+    void logsInWithAPrivateKeyInPkcs8(String commands) throws Exception {
+        var identity = directory.resolve("pkcs8");
+        Programs.run("sh", "-c", "cd %s; %s".formatted(directory, commands.replace("KEY", identity.toString())));
+        assertThat(identity)
+                .content()
+                .startsWith("-----BEGIN " + (commands.contains("sesame") ? "ENCRYPTED " : "") + "PRIVATE KEY");
+        host.authorize(
+                commands.startsWith("ssh-keygen")
+                        ? Files.readString(directory.resolve("pkcs8.pub"))
+                        : opensshKey(
+                                identity,
+                                commands.contains("sesame") ? new String[] {"-passin", "pass:sesame"} : new String[0]));
+        var phrase = commands.contains("sesame") ? writeFile("phrase", "sesame\n") : null;
+        var settings = new SshSettings("root", identity, phrase, null, null, hosts.knownHosts(), HANG);
+        assertReached(connect(access(settings), host.target()));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"rsa", "ecdsa", "ed25519"})
+    void logsInWithAKeyOfSshAgent(String kind) throws Exception {
+        var socket = directory.resolve("agent");
+        var identity = directory.resolve("key");
+        Programs.run("ssh-keygen", "-q", "-t", kind, "-N", "", "-f", identity.toString());
+        host.authorize(Files.readString(directory.resolve("key.pub")));
+        var agent = new ProcessBuilder("ssh-agent", "-D", "-a", socket.toString()).start();
+        try {
+            await().until(() -> Files.exists(socket));
+            var connected = connect(access(agentSettings(socket, HANG)), host.target());
+            assertRefused(connected, ProblemCode.AUTHENTICATION_FAILED)
+                    .contains("there is no private key in ssh-agent");
+            Programs.run("env", "SSH_AUTH_SOCK=" + socket, "ssh-add", "-q", identity.toString());
+            advanceTime(Duration.ofMinutes(1));
+            assertReached(connected);
+        } finally {
+            agent.destroyForcibly();
+        }
+        assertRefused(connect(access(agentSettings(socket, HANG)), host.target()), ProblemCode.AUTHENTICATION_FAILED)
+                .contains("it does not answer at " + socket);
+    }
+
+    /** As one that waits for its user does. */
+    @Test
+    void givesUpAnAgentThatDoesNotAnswer() throws Exception {
+        var socket = directory.resolve("agent");
+        try (var listener = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
+            listener.bind(UnixDomainSocketAddress.of(socket));
+            var connected = connect(access(agentSettings(socket, Duration.ofSeconds(1))), host.target());
+            assertRefused(connected, ProblemCode.CONNECT_TIMEOUT);
+            try (var query = listener.accept()) {
+                var received = ByteBuffer.allocate(100);
+                while (query.read(received) >= 0) {
+                    received.clear(); // up to its end: nobody is left waiting
+                }
+            }
+        }
+    }
+
+    private SshSettings agentSettings(Path socket, Duration timeout) {
+        return new SshSettings("root", null, null, null, socket, hosts.knownHosts(), timeout);
+    }
+
+    @Test
+    void usesIncludedFilesAndSectionsForMatchingHosts() throws Exception {
+        var target = host.target().split(":", -1);
+        Files.createDirectory(directory.resolve("conf.d"));
+        writeFile("conf.d/10.conf", "Host gpu-1\nHostName %s\nPort %s\n".formatted(target[0], target[1]));
+        writeFile(
+                "conf.d/20.conf",
+                "Match originalhost gpu-1 host %s\nIdentityFile %s\n".formatted(target[0], hosts.identity()));
+        var config = "Include conf.d/*.conf\nMatch host !%s\nPort 1\nMatch all\nUser %s\nUserKnownHostsFile %s\n"
+                .formatted(target[0], RealSshd.ADMIN, hosts.knownHosts());
+        assertReached(connect(accessWithConfig(config, null, ""), "gpu-1"));
+    }
+
+    /** Returns the line of authorized_keys. ssh-keygen of Debian 12 converts no Ed25519 key. */
+    private static String opensshKey(Path identity, String... passphrase) throws IOException {
+        var pem = identity.resolveSibling("pem.pub");
+        var command = new ArrayList<>(
+                List.of("openssl", "pkey", "-in", identity.toString(), "-pubout", "-out", pem.toString()));
+        command.addAll(List.of(passphrase));
+        Programs.run(command);
+        if (!Programs.run("openssl", "pkey", "-pubin", "-in", pem.toString(), "-noout", "-text")
+                .startsWith("ED25519")) {
+            return Programs.run("ssh-keygen", "-i", "-m", "PKCS8", "-f", pem.toString());
+        }
+        var content = Base64.getMimeDecoder().decode(Files.readString(pem).replaceAll("-----.*-----", ""));
+        var key = new byte[51];
+        System.arraycopy("\0\0\0\013ssh-ed25519\0\0\0\040".getBytes(StandardCharsets.US_ASCII), 0, key, 0, 19);
+        System.arraycopy(content, content.length - 32, key, 19, 32);
+        return "ssh-ed25519 " + Base64.getEncoder().encodeToString(key);
+    }
+
+    private static String publicKey(Path key) throws IOException {
+        return Files.readString(key.resolveSibling(key.getFileName() + ".pub")).strip();
+    }
+}
