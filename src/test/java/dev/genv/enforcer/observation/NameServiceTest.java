@@ -54,6 +54,14 @@ class NameServiceTest {
         assertThat(new TreeMap<>(service.accounts())).hasToString(known);
     }
 
+    @Test
+    void accountOfTheFileHasPrecedence() {
+        var all = LOCAL.with(Map.of("bob", 5000L, "alice", 1004L));
+        assertThat(all.uidOf("bob")).hasValue(1004L);
+        assertThat(all.namesOf(5000)).isEmpty();
+        assertThat(all.namesOf(1004)).containsExactlyInAnyOrder("alice", "bob");
+    }
+
     /** They could be options, several fields or lines, or other characters in another locale. */
     @ParameterizedTest
     @ValueSource(

@@ -52,6 +52,7 @@ public final class RealSshd implements AutoCloseable {
     private final String address;
     private final int port;
     private final Path etc;
+    private String hostKey = "host_key";
     private final List<String> passwd = new ArrayList<>();
     private final List<String> shadow = new ArrayList<>();
     private final List<String> group = new ArrayList<>(List.of("nogroup:x:65534:"));
@@ -188,9 +189,9 @@ public final class RealSshd implements AutoCloseable {
         return "[%s]:%d %s\n".formatted(address, port, hostKey());
     }
 
-    /** Returns its key as known_hosts has it. */
+    /** Returns its key as known_hosts has it: the certified one, if there is one. */
     public String hostKey() throws IOException {
-        var key = Files.readString(etc.resolve("ssh/host_key.pub")).split(" ", -1);
+        var key = Files.readString(etc.resolve("ssh/" + hostKey + ".pub")).split(" ", -1);
         return key[0] + " " + key[1].strip();
     }
 
@@ -199,14 +200,23 @@ public final class RealSshd implements AutoCloseable {
         writeEtc("ssh/authorized_keys", "rw-r--r--", Files.readString(etc.resolve("ssh/authorized_keys")) + key + "\n");
     }
 
-    /** Has an authority certify the host's key with these options of ssh-keygen. The certificate is shown from the next start on. */
+    /**
+     * Has an authority certify another key of the host, of another kind, with these options of ssh-keygen. The certificate is shown
+     * from the next start on.
+     */
     public void certify(Path authority, String... options) throws IOException {
+        hostKey = "certified_key";
+        var key = etc.resolve("ssh/" + hostKey).toString();
+        Programs.run("ssh-keygen", "-q", "-t", "ecdsa", "-N", "", "-f", key);
         var command = new ArrayList<>(List.of("ssh-keygen", "-q", "-s", authority.toString(), "-I", "test"));
         command.addAll(List.of(options));
-        command.add(etc.resolve("ssh/host_key.pub").toString());
+        command.add(key + ".pub");
         Programs.run(command);
         var config = Files.readString(etc.resolve("ssh/sshd_config"));
-        writeEtc("ssh/sshd_config", "rw-r--r--", config + "HostCertificate /etc/ssh/host_key-cert.pub\n");
+        writeEtc(
+                "ssh/sshd_config",
+                "rw-r--r--",
+                config + "HostKey /etc/ssh/%1$s\nHostCertificate /etc/ssh/%1$s-cert.pub\n".formatted(hostKey));
     }
 
     /** Starts at the same port each time, and waits until it accepts connections. */
