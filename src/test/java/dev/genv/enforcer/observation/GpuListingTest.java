@@ -31,7 +31,7 @@ class GpuListingTest {
     @CsvSource({
         "Failed to initialize NVML: Unknown Error, 255, false, GPU_ACCESS_DENIED",
         "Failed to initialize NVML: Insufficient Permissions, 4, false, GPU_ACCESS_DENIED",
-        "Failed to initialize NVML: x, 17, false, GPU_ACCESS_DENIED",
+        "Failed to initialize NVML: GPU access blocked by the operating system, 17, false, GPU_ACCESS_DENIED",
         "NVIDIA-SMI has failed, 9, true, GPU_ACCESS_DENIED",
         "NVIDIA-SMI has failed, 9, false, GPU_TOOL_FAILED",
         "Unable to determine the device handle for GPU0, 17, true, GPU_LOST",

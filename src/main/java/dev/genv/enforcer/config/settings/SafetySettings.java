@@ -88,8 +88,8 @@ public interface SafetySettings {
     OverwrittenEnviron overwrittenEnviron();
 
     /**
-     * With {@code true} the service only reports, and is not ready, outside the host's PID namespace: there the pids from the
-     * GPU driver belong to other processes. Set {@code false} only for tests.
+     * With {@code true} the service only reports, and is not ready, outside the host's PID namespace: there the GPU driver lists
+     * no processes, or pids that belong to others. Set {@code false} only for tests.
      */
     @WithDefault("true")
     @Accepts(SettingKind.TRUE_OR_FALSE)
