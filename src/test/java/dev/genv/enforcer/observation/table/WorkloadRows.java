@@ -53,7 +53,7 @@ final class WorkloadRows {
             row("a user whom only the name service knows", machine -> {
                         machine.nameService();
                         machine.process(812, NAMED_UID, ENVIRONMENT);
-                        machine.envs(env("a", NAMED_UID, NAMED, "812"));
+                        machine.envs(); // where nothing is recorded
                     })
                     .thenUnchanged(1)
                     .check(user(NAMED, Source.ACCOUNT)),
@@ -63,11 +63,13 @@ final class WorkloadRows {
                         machine.envs(env("a", NAMED_UID, "no-such-user", "812"));
                     })
                     .thenUnchanged(1)
-                    .check(seen -> {
-                        assertThat(seen.processes().getFirst().user()).isEqualTo(new User(NAMED, Source.ACCOUNT));
-                        assertThat(seen.environments().getFirst().ownership().dispute())
-                                .isEqualTo("uid %d is user %s, not no-such-user".formatted(NAMED_UID, NAMED));
-                    }),
+                    .check(disputed("uid %d is user %s, not no-such-user".formatted(NAMED_UID, NAMED))),
+            row("a recorded name that the name service knows for another uid", machine -> {
+                        machine.nameService();
+                        machine.envs(env("a", ALICE, NAMED, "812"));
+                    })
+                    .thenUnchanged(1)
+                    .check(disputed("user %s has uid %d, not 1003".formatted(NAMED, NAMED_UID))),
             row("subordinate uids of a user whom only the name service knows", machine -> {
                         machine.nameService();
                         Files.writeString(machine.etc.resolve("subuid"), NAMED + ":100000:65536\n");
@@ -127,6 +129,12 @@ final class WorkloadRows {
     private static void directoryUser(DescribedMachine machine, String name) throws IOException {
         machine.process(812, 1009, ENVIRONMENT);
         machine.envs(env("a", 1009, name, "812"));
+    }
+
+    private static Consumer<Snapshot> disputed(String why) {
+        return observation -> assertThat(
+                        observation.environments().getFirst().ownership().dispute())
+                .isEqualTo(why);
     }
 
     private static Consumer<Snapshot> user(String name, Source by) {
