@@ -7,6 +7,13 @@
 {{- printf "%s-remote" (include "genv-enforcer.fullname" . | trunc 56 | trimSuffix "-") -}}
 {{- end -}}
 
+{{- /* The Secret with the certificate of the API; empty without TLS. */ -}}
+{{- define "genv-enforcer.tlsSecret" -}}
+{{- if or .Values.tls.secretName .Values.tls.certManager.issuer -}}
+{{- .Values.tls.secretName | default (printf "%s-tls" (include "genv-enforcer.fullname" . | trunc 59 | trimSuffix "-")) -}}
+{{- end -}}
+{{- end -}}
+
 {{- /* The content of the chart's own ConfigMap: a map of keys to texts. */ -}}
 {{- define "genv-enforcer.content" -}}
 {{- $content := dict -}}
@@ -31,6 +38,13 @@
 {{- $files := list -}}
 {{- with .Values.apiToken.existingSecret -}}
 {{- $files = append $files (dict "variable" "GENV_ENFORCER_API_TOKEN_FILE" "file" "api-token" "secret" . "key" $.Values.apiToken.key) -}}
+{{- end -}}
+{{- with include "genv-enforcer.tlsSecret" . -}}
+{{- $files = append $files (dict "variable" "GENV_ENFORCER_TLS_CERTIFICATE_FILE" "file" "tls.crt" "secret" . "key" "tls.crt") -}}
+{{- $files = append $files (dict "variable" "GENV_ENFORCER_TLS_KEY_FILE" "file" "tls.key" "secret" . "key" "tls.key") -}}
+{{- end -}}
+{{- with .Values.tls.clientCa.existingSecret -}}
+{{- $files = append $files (dict "variable" "GENV_ENFORCER_TLS_CLIENT_CA_FILE" "file" "client-ca.crt" "secret" . "key" $.Values.tls.clientCa.key) -}}
 {{- end -}}
 {{- $mail := .Values.messages.mail -}}
 {{- with $mail.existingSecret -}}

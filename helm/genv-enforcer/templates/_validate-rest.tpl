@@ -49,6 +49,9 @@ service.port and service.managementPort are both {{ int64 .Values.service.port }
   "GENV_TMPDIR" "settings.stateDir"
   "GENV_ENFORCER_DATA_DIR" "data.hostPath or data.existingClaim"
   "GENV_ENFORCER_API_TOKEN_FILE" "apiToken.existingSecret"
+  "GENV_ENFORCER_TLS_CERTIFICATE_FILE" "tls.secretName"
+  "GENV_ENFORCER_TLS_KEY_FILE" "tls.secretName"
+  "GENV_ENFORCER_TLS_CLIENT_CA_FILE" "tls.clientCa.existingSecret"
   "GENV_ENFORCER_HTTP_ALLOWED_HOSTS" "settings.httpAllowedHosts"
   "GENV_ENFORCER_MAIL_PASSWORD_FILE" "messages.mail.existingSecret"
   "GENV_ENFORCER_MAIL_ADDRESS_FILE" "messages.mail.addresses.existingConfigMap"
@@ -128,6 +131,16 @@ messages.webhook.secretKey is set, but there is no address: set messages.webhook
 {{- $monitor := .Values.serviceMonitor -}}
 {{- if and $monitor.enabled (eq $monitor.kind "ServiceMonitor") (not .Values.service.enabled) }}
 serviceMonitor.enabled needs a Service to find the pods: set service.enabled=true or serviceMonitor.kind=PodMonitor
+{{- end -}}
+{{- $tls := include "genv-enforcer.tlsSecret" . -}}
+{{- if and .Values.tls.clientCa.existingSecret (not $tls) }}
+tls.clientCa.existingSecret is set, but the API has no certificate: set tls.secretName or tls.certManager.issuer
+{{- end -}}
+{{- if and $monitor.tlsConfig (not $tls) }}
+serviceMonitor.tlsConfig is set, but the API has no certificate: set tls.secretName or tls.certManager.issuer
+{{- end -}}
+{{- if and $monitor.enabled .Values.tls.clientCa.existingSecret (not (and $monitor.tlsConfig.cert $monitor.tlsConfig.keySecret)) }}
+serviceMonitor.enabled needs a certificate of Prometheus, because tls.clientCa.existingSecret is set: set serviceMonitor.tlsConfig.cert and serviceMonitor.tlsConfig.keySecret
 {{- end -}}
 {{- if gt (include "genv-enforcer.millis" $monitor.scrapeTimeout | int64) (include "genv-enforcer.millis" $monitor.interval | int64) }}
 serviceMonitor.scrapeTimeout is {{ $monitor.scrapeTimeout }}, longer than serviceMonitor.interval ({{ $monitor.interval }}): Prometheus would refuse that

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.api.security.AccessFilter.AllowedHosts;
+import dev.genv.enforcer.api.security.ApiTls.TlsFiles;
 import dev.genv.enforcer.api.security.ApiToken.TokenFile;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.config.settings.SettingsReader;
@@ -77,6 +78,12 @@ public final class Configuration {
     @Dependent
     static Optional<TokenFile> apiToken(Settings settings) {
         return settings.http().apiTokenFile().map(TokenFile::new);
+    }
+
+    @Produces
+    @Dependent
+    static Optional<TlsFiles> tlsFiles(Settings settings) {
+        return settings.tlsFiles();
     }
 
     @Produces

@@ -1,6 +1,8 @@
 package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.api.connection.ServerConnections;
+import dev.genv.enforcer.api.security.ApiTls;
+import dev.genv.enforcer.api.security.ApiTls.UnusableTlsFilesException;
 import dev.genv.enforcer.config.settings.Variables;
 import dev.genv.enforcer.config.settings.Variables.InvalidSettingsException;
 import dev.genv.enforcer.model.SafeText;
@@ -42,6 +44,9 @@ public final class Main {
                 System.setProperty("quarkus.log.console.stderr", "true");
                 // Its last lines would be lost at the exit.
                 System.setProperty("quarkus.log.console.async.enabled", "false");
+            } else if (settings.http().tlsCertificateFile().isPresent()) {
+                System.setProperty("quarkus.http.tls-configuration-name", ApiTls.NAME);
+                System.setProperty("quarkus.http.insecure-requests", "disabled");
             }
             findSqlite();
             ServerConnections.enable();
@@ -111,6 +116,10 @@ public final class Main {
                                             String.valueOf(invalid.getProblem(i).getMessage())
                                                     .replaceFirst(CODE, "")))
                                     .toList()));
+                }
+                if (cause instanceof UnusableTlsFilesException) {
+                    return Optional.of(
+                            new StartFailure(BAD_SETTINGS, List.of(cannotStart(String.valueOf(cause.getMessage())))));
                 }
                 var reason = listenFailure(cause);
                 if (reason.isPresent()) {

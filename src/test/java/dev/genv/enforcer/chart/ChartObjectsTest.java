@@ -48,8 +48,19 @@ class ChartObjectsTest {
             "PodMonitor", Set.of("namespaceSelector", "selector", "podMetricsEndpoints"),
             "PrometheusRule", Set.of("groups"));
 
-    private static final Set<String> ENDPOINT_FIELDS =
-            Set.of("port", "path", "interval", "scrapeTimeout", "authorization", "relabelings", "metricRelabelings");
+    private static final Set<String> CERTIFICATE_FIELDS =
+            Set.of("secretName", "issuerRef", "dnsNames", "privateKey", "usages");
+
+    private static final Set<String> ENDPOINT_FIELDS = Set.of(
+            "port",
+            "scheme",
+            "tlsConfig",
+            "path",
+            "interval",
+            "scrapeTimeout",
+            "authorization",
+            "relabelings",
+            "metricRelabelings");
 
     /** Parses an object as Kubernetes does, and writes it. */
     private interface Model {
@@ -106,6 +117,9 @@ class ChartObjectsTest {
             if (OPERATOR_FIELDS.containsKey(kind)) {
                 assertThat(each.path("apiVersion").asText()).isEqualTo("monitoring.coreos.com/v1");
                 assertThat(names(each.path("spec"))).isSubsetOf(OPERATOR_FIELDS.get(kind));
+            } else if (kind.equals("Certificate")) {
+                assertThat(each.path("apiVersion").asText()).isEqualTo("cert-manager.io/v1");
+                assertThat(names(each.path("spec"))).isEqualTo(CERTIFICATE_FIELDS);
             } else if (kind.equals("SecurityContextConstraints")) {
                 assertThat(each.path("apiVersion").asText()).isEqualTo("security.openshift.io/v1");
             } else {
@@ -125,8 +139,7 @@ class ChartObjectsTest {
                         .isEqualTo(label.getValue()));
         var endpoint = monitor.at("/spec/endpoints/0");
         assertThat(names(endpoint)).isSubsetOf(ENDPOINT_FIELDS);
-        assertThat(endpoint.path("port").asText()).isEqualTo("management");
-        assertThat(endpoint.path("port")).isEqualTo(service.at("/spec/ports/1/name"));
+        assertThat(endpoint.path("port")).isEqualTo(service.at("/spec/ports/0/name"));
         assertThat(endpoint.at("/authorization/type").asText()).isEqualTo("Bearer");
         assertThat(endpoint.at("/authorization/credentials/name").asText()).isEqualTo("genv-enforcer-token");
         assertThat(endpoint.at("/authorization/credentials/key").asText()).isEqualTo("bearer");

@@ -96,6 +96,22 @@ class ChartPodTest {
                 "full|pod/initContainers|",
                 "remote|data|{name: data, persistentVolumeClaim: {claimName: genv-enforcer-data}}",
                 "remote|pod/initContainers|",
+                // With TLS, Prometheus reads the metrics on the port of the API; the probes stay on the other one.
+                "full|Certificate/spec/dnsNames|[localhost, gpu-enforcer, gpu-enforcer.gpu, gpu-enforcer.gpu.svc,"
+                        + " gpu-enforcer.gpu.svc.cluster.local, enforcer.example.org]",
+                "full|Certificate/spec/issuerRef|{group: cert-manager.io, kind: ClusterIssuer, name: cluster-ca}",
+                "full|Certificate/spec/secretName|enforcer-tls",
+                "full|container/readinessProbe/httpGet|{path: /q/health/ready, port: management}",
+                "full|ServiceMonitor/spec/endpoints/0/scheme|https",
+                "full|ServiceMonitor/spec/endpoints/0/tlsConfig|{serverName: gpu-enforcer.gpu.svc,"
+                        + " ca: {secret: {name: enforcer-tls, key: ca.crt}},"
+                        + " cert: {secret: {name: prometheus-client, key: tls.crt}},"
+                        + " keySecret: {name: prometheus-client, key: tls.key}}",
+                "{serviceMonitor: {enabled: true, tlsConfig: {serverName: x}}, tls: {secretName: a}}"
+                        + "|ServiceMonitor/spec/endpoints/0/tlsConfig|{serverName: x}",
+                "serviceMonitor: {enabled: true}|ServiceMonitor/spec/endpoints/0/port|management",
+                "serviceMonitor: {enabled: true}|ServiceMonitor/spec/endpoints/0/scheme|",
+                "tls: {certManager: {issuer: ca}}|Certificate/spec/secretName|genv-enforcer-tls",
                 // The same nodes as those of NVIDIA's device plugin.
                 "{}|pod/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution|{nodeSelectorTerms: ["
                         + "{matchExpressions: [{key: feature.node.kubernetes.io/pci-10de.present, operator: In,"

@@ -65,6 +65,12 @@ class ChartValidationTest {
                         + " privileges to every pod",
                 "extraVolumes: [{name: state, emptyDir: {}}]|extraVolumes has a volume state, which is a name of the"
                         + " chart's own",
+                "tls: {clientCa: {existingSecret: x}}|tls.clientCa.existingSecret is set, but the API has no"
+                        + " certificate",
+                "serviceMonitor: {tlsConfig: {serverName: x}}|serviceMonitor.tlsConfig is set, but the API has no"
+                        + " certificate",
+                "serviceMonitor: {enabled: true}, tls: {secretName: a, clientCa: {existingSecret: b}}"
+                        + "|serviceMonitor.enabled needs a certificate of Prometheus",
                 "extraVolumeMounts: [{name: x, mountPath: /etc/genv-enforcer/}]|extraVolumeMounts has something at"
                         + " /etc/genv-enforcer/",
             })

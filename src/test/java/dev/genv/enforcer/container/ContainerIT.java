@@ -5,9 +5,12 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.genv.enforcer.testsupport.RenderedChart;
+import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.TestCertificate;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
+import dev.genv.enforcer.testsupport.linux.Programs;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
 import dev.genv.enforcer.testsupport.ssh.RealHosts;
 import dev.genv.enforcer.testsupport.ssh.RealSshd;
@@ -164,6 +167,25 @@ class ContainerIT {
                     .contains("/opt/genv-enforcer/native/libsqlitejdbc.so");
             assertThat(service.execute("ls", "/dev/shm").output()).doesNotContain("sqlite");
             assertThat(service.ofHost("problems.code")).isEmpty();
+        }
+    }
+
+    /** The client has nothing in common with the service. */
+    @Test
+    void servesTheApiWithTls() throws Exception {
+        Requirements.program("/usr/bin/curl", "curl");
+        var certificate = TestCertificate.of("localhost", directory);
+        var folder = Files.createDirectory(directory.resolve("tls"));
+        var chain = Files.writeString(folder.resolve("tls.crt"), certificate.pem());
+        Files.writeString(folder.resolve("tls.key"), certificate.keyPem());
+        var flags = flags().add("-v", folder + ":/tls:ro")
+                .set("TLS_CERTIFICATE_FILE", "/tls/tls.crt")
+                .set("TLS_KEY_FILE", "/tls/tls.key");
+        try (var service = ServiceContainer.start(flags)) {
+            service.awaitReady(true);
+            var address = "https://localhost:%d/hosts".formatted(service.port("/hosts"));
+            assertThat(Programs.run("/usr/bin/curl", "-sS", "--cacert", chain.toString(), address))
+                    .contains("\"status\":\"ok\"");
         }
     }
 

@@ -136,7 +136,7 @@ final class ServiceContainer implements AutoCloseable {
                 .sum();
     }
 
-    private int port(String path) throws IOException {
+    int port(String path) throws IOException {
         if (api == 0) {
             api = publishedPort(API);
             management = publishedPort(MANAGEMENT);

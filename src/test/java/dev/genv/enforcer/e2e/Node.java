@@ -2,6 +2,7 @@ package dev.genv.enforcer.e2e;
 
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.testsupport.TestCertificate;
 import dev.genv.enforcer.testsupport.TestTimeouts;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.linux.Programs;
@@ -13,6 +14,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.security.GeneralSecurityException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,7 +28,7 @@ import java.util.regex.Pattern;
 public final class Node implements AutoCloseable {
     private static final Path JAR = Path.of(System.getProperty("packaged.jar", "target/quarkus-app/quarkus-run.jar"))
             .toAbsolutePath();
-    private static final Pattern LISTENING = Pattern.compile("Listening on: http://127\\.0\\.0\\.1:([0-9]+)");
+    private static final Pattern LISTENING = Pattern.compile("Listening on: https?://127\\.0\\.0\\.1:([0-9]+)");
     private static final Pattern MANAGEMENT =
             Pattern.compile("Management interface listening on http://127\\.0\\.0\\.1:([0-9]+)");
 
@@ -97,6 +99,13 @@ public final class Node implements AutoCloseable {
                 PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
         set("DATA_DIR", folder);
         return folder;
+    }
+
+    /** Serves the API with TLS. The files are tls.crt and tls.key in the folder of the node. */
+    public Node setCertificate(TestCertificate certificate) throws IOException, GeneralSecurityException {
+        var chain = Files.writeString(directory.resolve("tls.crt"), certificate.pem());
+        var key = Files.writeString(directory.resolve("tls.key"), certificate.keyPem());
+        return set("TLS_CERTIFICATE_FILE", chain).set("TLS_KEY_FILE", key);
     }
 
     public Path devicesJson() {

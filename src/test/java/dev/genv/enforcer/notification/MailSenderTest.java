@@ -18,24 +18,19 @@ import dev.genv.enforcer.notification.Sender.Limits;
 import dev.genv.enforcer.notification.Sender.Message;
 import dev.genv.enforcer.notification.Sender.Reply;
 import dev.genv.enforcer.notification.Sender.ReplyKind;
+import dev.genv.enforcer.testsupport.TestCertificate;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import io.vertx.core.Vertx;
-import io.vertx.core.net.JksOptions;
 import io.vertx.ext.mail.MailConfig;
 import io.vertx.ext.mail.StartTLSOptions;
 import jakarta.mail.internet.MimeMessage;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.GeneralSecurityException;
-import java.security.KeyStore;
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.IntStream;
-import javax.net.ssl.KeyManagerFactory;
-import javax.net.ssl.SSLContext;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -64,7 +59,7 @@ class MailSenderTest {
             new GreenMail(new ServerSetup[] {new ServerSetup(0, LOOPBACK, ServerSetup.PROTOCOL_SMTP)});
 
     @BeforeAll
-    static void open() throws IOException, InterruptedException {
+    static void open() throws IOException {
         vertx = Vertx.vertx();
         certificate = TestCertificate.of("localhost", folder);
         ofOtherHost = TestCertificate.of("mail.example.org", folder);
@@ -175,8 +170,8 @@ class MailSenderTest {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void requiredTlsChecksTheCertificateAndItsName(boolean implicit) throws Exception {
-        try (var smtp = new ScriptedSmtp(Behaviour.ACCEPT, certificate.server(), implicit);
-                var other = new ScriptedSmtp(Behaviour.ACCEPT, ofOtherHost.server(), implicit)) {
+        try (var smtp = new ScriptedSmtp(Behaviour.ACCEPT, certificate.context(), implicit);
+                var other = new ScriptedSmtp(Behaviour.ACCEPT, ofOtherHost.context(), implicit)) {
             var starttls = implicit ? StartTLSOptions.DISABLED : StartTLSOptions.REQUIRED;
             var right = MailServer.config("localhost", smtp.port(), Tls.REQUIRED)
                     .setSsl(implicit)
@@ -187,20 +182,21 @@ class MailSenderTest {
             assertThat(failure(server(right)).kind())
                     .as("an unknown certificate")
                     .isEqualTo(ReplyKind.FAILED);
-            assertThat(failure(server(wrong.setTrustOptions(ofOtherHost.trust())))
+            assertThat(failure(server(wrong.setTrustOptions(ofOtherHost.trustOptions())))
                             .kind())
                     .as("a known certificate of another name")
                     .isEqualTo(ReplyKind.FAILED);
             assertThat(smtp.lines()).noneMatch(line -> line.startsWith("MAIL"));
             assertThat(other.lines()).noneMatch(line -> line.startsWith("MAIL"));
-            assertThat(send(server(right.setTrustOptions(certificate.trust())))).isEqualTo(Reply.ACCEPTED);
+            assertThat(send(server(right.setTrustOptions(certificate.trustOptions()))))
+                    .isEqualTo(Reply.ACCEPTED);
             assertThat(smtp.lines()).contains("MAIL FROM:<genv@gpu.example.org>", "RCPT TO:<raz@example.org>");
         }
     }
 
     @Test
     void opportunisticTlsAcceptsAnyCertificateAndNone() throws Exception {
-        try (var secure = new ScriptedSmtp(Behaviour.ACCEPT, certificate.server());
+        try (var secure = new ScriptedSmtp(Behaviour.ACCEPT, certificate.context());
                 var plain = new ScriptedSmtp(Behaviour.ACCEPT, null)) {
             assertThat(send(server(config(Tls.OPPORTUNISTIC, secure.port())))).isEqualTo(Reply.ACCEPTED);
             assertThat(send(server(config(Tls.OPPORTUNISTIC, plain.port())))).isEqualTo(Reply.ACCEPTED);
@@ -301,57 +297,5 @@ class MailSenderTest {
         var reply = send(server);
         assertThat(reply.kind()).isNotEqualTo(ReplyKind.ACCEPTED);
         return reply;
-    }
-
-    /**
-     * A certificate that nobody has signed.
-     *
-     * @param store a key store with it
-     */
-    private record TestCertificate(Path store) {
-        static final String PASSWORD = "changeit";
-
-        static TestCertificate of(String host, Path folder) throws IOException, InterruptedException {
-            var store = folder.resolve(host + ".p12");
-            var command = List.of(
-                    Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
-                    "-genkeypair",
-                    "-keyalg",
-                    "EC",
-                    "-dname",
-                    "CN=test",
-                    "-ext",
-                    "SAN=dns:" + host,
-                    "-alias",
-                    "server",
-                    "-storetype",
-                    "PKCS12",
-                    "-storepass",
-                    PASSWORD,
-                    "-keystore",
-                    store.toString());
-            var exitCode = new ProcessBuilder(command).inheritIO().start().waitFor();
-            if (exitCode != 0) {
-                throw new IOException("keytool ended with " + exitCode);
-            }
-            return new TestCertificate(store);
-        }
-
-        /** Options of a client that trusts it. */
-        JksOptions trust() {
-            return new JksOptions().setPath(store.toString()).setPassword(PASSWORD);
-        }
-
-        SSLContext server() throws IOException, GeneralSecurityException {
-            var keys = KeyStore.getInstance("PKCS12");
-            try (var in = Files.newInputStream(store)) {
-                keys.load(in, PASSWORD.toCharArray());
-            }
-            var factory = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
-            factory.init(keys, PASSWORD.toCharArray());
-            var context = SSLContext.getInstance("TLS");
-            context.init(factory.getKeyManagers(), null, null);
-            return context;
-        }
     }
 }

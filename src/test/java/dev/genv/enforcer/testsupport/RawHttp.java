@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
+import javax.net.SocketFactory;
 
 /** An HTTP client that sends any text, also invalid requests. */
 public final class RawHttp {
@@ -19,9 +20,16 @@ public final class RawHttp {
     private static final Pattern LENGTH = Pattern.compile("(?i)\r\ncontent-length: *([0-9]{1,9})");
 
     private final int port;
+    private final SocketFactory sockets;
 
     public RawHttp(int port) {
+        this(port, SocketFactory.getDefault());
+    }
+
+    /** Connects by such sockets, for example with TLS. */
+    public RawHttp(int port, SocketFactory sockets) {
         this.port = port;
+        this.sockets = sockets;
     }
 
     /** The text of an answer. */
@@ -70,7 +78,7 @@ public final class RawHttp {
     }
 
     private Answer exchange(String request, String piece, int times, Predicate<Answer> enough) throws IOException {
-        try (var socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+        try (var socket = sockets.createSocket(InetAddress.getLoopbackAddress(), port)) {
             socket.setSoTimeout((int) TIMEOUT.toMillis());
             var writer = Thread.ofVirtual().start(() -> write(socket, request, piece, times));
             var bytes = new ByteArrayOutputStream();

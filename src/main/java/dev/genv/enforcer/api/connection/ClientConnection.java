@@ -12,6 +12,7 @@ import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.HttpResponseEncoder;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.handler.ssl.SslHandler;
 import io.netty.util.ReferenceCountUtil;
 import io.quarkus.vertx.http.ManagementInterface;
 import io.quarkus.vertx.http.runtime.filters.Filters;
@@ -153,7 +154,7 @@ public final class ClientConnection extends ChannelDuplexHandler {
 
     /**
      * Waits for the codec. A port that supports HTTP/2 adds it when the first bytes are not those of HTTP/2, so these bytes are passed
-     * on one by one. A connection with HTTP/2 is closed, because it would have no limit.
+     * on one by one. A connection with HTTP/2 is closed, because it would have no limit. With TLS it waits behind the handshake.
      */
     private final class CodecWaiter extends ChannelInboundHandlerAdapter {
         private static final int HTTP2_PREFACE = 24;
@@ -164,6 +165,13 @@ public final class ClientConnection extends ChannelDuplexHandler {
         public void channelRead(ChannelHandlerContext context, Object message) {
             var bytes = (ByteBuf) message;
             var pipeline = context.pipeline();
+            var tls = pipeline.context(SslHandler.class);
+            if (tls != null && context.equals(pipeline.firstContext())) {
+                pipeline.addAfter(tls.name(), null, new CodecWaiter());
+                context.fireChannelRead(bytes);
+                pipeline.remove(this);
+                return;
+            }
             while (pipeline.get(HttpResponseEncoder.class) == null && bytes.isReadable()) {
                 passed++;
                 if (passed >= HTTP2_PREFACE) {

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.config.settings;
 
+import dev.genv.enforcer.api.security.ApiTls.TlsFiles;
 import dev.genv.enforcer.config.settings.SettingKind.Accepts;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
@@ -77,6 +78,16 @@ public record Settings(
     /** genv's state directory on this node. */
     public Path stateDirectory() {
         return state.stateDir().orElse(state.tmpdir());
+    }
+
+    /** The files for TLS on the port of the API; empty without TLS. */
+    public Optional<TlsFiles> tlsFiles() {
+        return http.tlsCertificateFile()
+                .map(certificate -> new TlsFiles(
+                        certificate,
+                        http.tlsKeyFile()
+                                .orElseThrow(() -> new IllegalStateException("the settings were read without a key")),
+                        http.tlsClientCaFile().orElse(null)));
     }
 
     /** The settings of the SSH connections. */
@@ -260,6 +271,28 @@ public record Settings(
         @WithName("genv.enforcer.api-token-file")
         @Accepts(SettingKind.FILE_OF_TOKEN)
         Optional<Path> apiTokenFile();
+
+        /**
+         * PEM file with the certificate of the API, followed by those of its authorities. If it is set, the port of the API accepts only
+         * TLS, and also serves the metrics. Health and metrics on their own port stay without TLS. The service uses the new certificate
+         * a few seconds after a change. If the changed files are invalid, it keeps the former certificate and logs the reason.
+         */
+        @WithName("genv.enforcer.tls-certificate-file")
+        @Accepts(SettingKind.READABLE_FILE)
+        Optional<Path> tlsCertificateFile();
+
+        /** PEM file with the private key of this certificate: RSA or EC, not encrypted. */
+        @WithName("genv.enforcer.tls-key-file")
+        @Accepts(SettingKind.READABLE_FILE)
+        Optional<Path> tlsKeyFile();
+
+        /**
+         * PEM file with the certificates of authorities. If it is set, the port of the API accepts only clients with a certificate that
+         * one of them has signed, also browsers and Prometheus. The service reads it again after a change.
+         */
+        @WithName("genv.enforcer.tls-client-ca-file")
+        @Accepts(SettingKind.READABLE_FILE)
+        Optional<Path> tlsClientCaFile();
 
         /**
          * Host names by which clients may address the service, in addition to {@code localhost}, addresses and the node's name. Set

@@ -181,6 +181,11 @@ public final class SettingsReader {
                     "has no effect without machines: set %sREMOTE_HOSTS or %sREMOTE_HOSTFILE, or unset it"
                             .formatted(PREFIX, PREFIX));
         }
+        if (isSet("TLS_CERTIFICATE_FILE")) {
+            check(!isSet("TLS_KEY_FILE"), "TLS_KEY_FILE", "expected the file with the key of the certificate");
+        } else {
+            refuseGroup("TLS_", "has no effect without GENV_ENFORCER_TLS_CERTIFICATE_FILE");
+        }
         var notification = settings.notification();
         check(
                 settings.isRemote() && notification.terminalMessages(),

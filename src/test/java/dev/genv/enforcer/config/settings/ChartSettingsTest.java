@@ -170,7 +170,8 @@ class ChartSettingsTest {
             case "known_hosts" -> "";
             case "ssh_config" -> "Host *\n";
             case "identity" -> newKey();
-            case "passphrase", "api-token", "mail-password", "webhook-secret" -> "secret\n";
+            case "passphrase", "api-token", "mail-password", "webhook-secret", "tls.crt", "tls.key", "client-ca.crt" ->
+                "secret\n";
             case "mail-addresses" -> "raz=raz@example.org\n";
             case "webhook-url" -> "https://hooks.example.org/genv\n";
             default -> throw new AssertionError(name);

@@ -355,6 +355,14 @@ class SettingsTest {
                         List.of("MAIL_FROM=: expected a mail address", "MAIL_TO=: expected an address with {user}")),
                 arguments(Map.of("MAIL_USER", "gpu"), List.of("MAIL_PASSWORD_FILE: expected a value")),
                 arguments(
+                        Map.of("TLS_CERTIFICATE_FILE", "/etc/passwd"),
+                        List.of("TLS_KEY_FILE=: expected the file with the key of the certificate")),
+                arguments(
+                        Map.of("TLS_KEY_FILE", "/etc/passwd", "TLS_CLIENT_CA_FILE", "/etc/passwd"),
+                        List.of(
+                                "TLS_CLIENT_CA_FILE=/etc/passwd: has no effect without GENV_ENFORCER_TLS_CERT",
+                                "TLS_KEY_FILE=/etc/passwd: has no effect without GENV_ENFORCER_TLS_CERT")),
+                arguments(
                         Map.of("WEBHOOK_FORMAT", "text"),
                         List.of("WEBHOOK_FORMAT=text: has no effect without GENV_ENFORCER_WEBHOOK_URL")),
                 arguments(

@@ -4,16 +4,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.e2e.NodeSuite;
 import dev.genv.enforcer.testsupport.RawHttp;
+import dev.genv.enforcer.testsupport.TestCertificate;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.sse.SseClient;
 import java.io.IOException;
 import java.util.ArrayDeque;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Connections of many clients beside the packaged service's probes. */
 @Timeout(600)
@@ -44,6 +47,22 @@ class ConnectionsIT extends NodeSuite {
                 assertThat(answer.status()).as("probe %d", i + 1).isEqualTo(200);
             }
             slow.awaitClosed(CONNECTIONS - MAX_OPEN);
+        }
+    }
+
+    /** Each client sends nothing, or the beginning of its handshake. */
+    @Tag("long")
+    @ParameterizedTest
+    @ValueSource(strings = {"", "\u0016\u0003\u0001\u0001"})
+    void probesAnswerDespiteManyHandshakesThatNeverEnd(String begun) throws Exception {
+        var service =
+                node.setCertificate(TestCertificate.of("localhost", directory)).startService();
+        try (var silent = new SlowClients(service.port(), CONNECTIONS, begun)) {
+            for (var path : List.of(LIVENESS_PATH, "/q/health/ready")) {
+                assertThat(new RawHttp(service.managementPort()).get(path).status())
+                        .isIn(200, 503);
+            }
+            silent.awaitClosed(CONNECTIONS);
         }
     }
 

@@ -1,0 +1,123 @@
+package dev.genv.enforcer.e2e.service;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.e2e.NodeSuite;
+import dev.genv.enforcer.testsupport.RawHttp;
+import dev.genv.enforcer.testsupport.TestCertificate;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.util.concurrent.Callable;
+import javax.net.ssl.SSLHandshakeException;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The packaged program with TLS on the port of the API. */
+class TlsIT extends NodeSuite {
+    private static final String REQUEST = "GET /hosts HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+    @TempDir
+    static Path certificates;
+
+    private static TestCertificate first;
+    private static TestCertificate second;
+
+    @BeforeAll
+    static void createCertificates() throws IOException {
+        first = TestCertificate.of("first", certificates);
+        second = TestCertificate.of("second", certificates);
+    }
+
+    /** As on the port without TLS, but nothing can be had there without TLS. */
+    @Test
+    void portOfTheApiHasOnlyTlsAndTheSameFilters() throws Exception {
+        var token = Files.writeString(directory.resolve("token"), "secret\n");
+        var service = node.setCertificate(first).set("API_TOKEN_FILE", token).startService();
+        var https = new RawHttp(service.port(), first.context().getSocketFactory());
+        var authorization = "Authorization: Bearer secret";
+
+        assertThat(https.get("/hosts", authorization).status()).isEqualTo(200);
+        assertThat(https.get("/hosts").status()).isEqualTo(401);
+        assertThat(https.send(REQUEST.replace("localhost", "evil.example")).status())
+                .isEqualTo(421);
+        assertThat(https.get("/hosts", authorization, "Origin: https://evil.example")
+                        .status())
+                .isEqualTo(403);
+        assertThat(https.get("/q/metrics").status()).isEqualTo(401);
+        assertThat(https.get("/q/metrics", authorization).text()).contains("\ngenv_enforcer_");
+        assertThat(new RawHttp(service.port()).get("/hosts", authorization).status())
+                .isZero();
+        assertThat(new RawHttp(service.managementPort()).get("/q/health/live").status())
+                .isEqualTo(200);
+        var authorized = REQUEST.replace("localhost", "localhost\r\n" + authorization);
+        assertThat(https.send(authorized.repeat(100)).status())
+                .as("too many requests at once")
+                .isZero();
+    }
+
+    @Test
+    void doesNotStartWithACertificateThatCannotBeUsed() throws Exception {
+        node.setCertificate(first).set("INTERVAL", "1s");
+        var certificate = Files.writeString(directory.resolve("tls.crt"), "no certificate");
+
+        var output = node.run();
+
+        assertThat(output.log())
+                .containsExactly("genv-enforcer cannot start: %s: expected certificates in PEM".formatted(certificate));
+        assertThat(output.exitCode()).isEqualTo(2);
+    }
+
+    @Test
+    void singleCycleNeedsNoPort() throws Exception {
+        assertThat(node.setCertificate(first).runOnce().exitCode()).isZero();
+    }
+
+    @Test
+    void usesAReplacedCertificateUnlessItIsInvalid() throws Exception {
+        var service = node.setCertificate(first).startService();
+        Files.writeString(directory.resolve("tls.crt"), "no certificate");
+        await().until(() -> Files.readString(service.out()).contains("tls.crt: expected certificates in PEM"));
+        assertThat(status(service.port(), first, first)).isEqualTo(200);
+
+        node.setCertificate(second);
+        awaitOnEachEventLoop(() -> status(service.port(), second, second) == 200);
+    }
+
+    /** Waits until many successive connections have this result. A certificate that the client does not trust is another one. */
+    private static void awaitOnEachEventLoop(Callable<Boolean> result) {
+        await().ignoreExceptionsInstanceOf(SSLHandshakeException.class).until(() -> {
+            for (var i = 0; i < 20; i++) {
+                if (!result.call()) {
+                    return false;
+                }
+            }
+            return true;
+        });
+    }
+
+    @Test
+    void requiresACertificateOfTheClientIfItsAuthorityIsSet() throws Exception {
+        var authority = Files.writeString(directory.resolve("ca.crt"), second.pem());
+        var service =
+                node.setCertificate(first).set("TLS_CLIENT_CA_FILE", authority).startService();
+
+        assertThat(status(service.port(), second, first)).isEqualTo(200);
+        assertThat(status(service.port(), first, first))
+                .as("of another authority")
+                .isZero();
+        Files.writeString(authority, first.pem());
+        awaitOnEachEventLoop(() -> status(service.port(), first, first) == 200);
+        assertThat(status(service.port(), second, first)).isZero();
+    }
+
+    private static int status(int port, TestCertificate client, TestCertificate server)
+            throws IOException, GeneralSecurityException {
+        return new RawHttp(port, client.context(server).getSocketFactory())
+                .get("/hosts")
+                .status();
+    }
+}
