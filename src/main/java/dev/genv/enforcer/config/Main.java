@@ -3,6 +3,7 @@ package dev.genv.enforcer.config;
 import dev.genv.enforcer.api.connection.ServerConnections;
 import dev.genv.enforcer.api.security.ApiTls;
 import dev.genv.enforcer.api.security.ApiTls.UnusableTlsFilesException;
+import dev.genv.enforcer.config.CommandLine.UsageException;
 import dev.genv.enforcer.config.settings.Variables;
 import dev.genv.enforcer.config.settings.Variables.InvalidSettingsException;
 import dev.genv.enforcer.model.SafeText;
@@ -28,14 +29,12 @@ import org.jspecify.annotations.Nullable;
 /** The main class of the service. It reads the settings first, and starts nothing else if one is invalid. */
 @QuarkusMain
 public final class Main {
-    /** Runs the service; exits with 2 if a setting is invalid. */
+    /** Runs the service, with genv's command line or without arguments; exits with 2 if an argument or a setting is invalid. */
     public static void main(String... arguments) {
         try {
+            CommandLine.parse(List.of(arguments), System.getenv(), Path.of(System.getProperty("user.home")))
+                    .forEach(Variables::override);
             var settings = Configuration.settings();
-            if (arguments.length > 0) {
-                System.err.println("genv-enforcer takes no arguments; environment variables configure it");
-                System.exit(StartFailure.BAD_SETTINGS);
-            }
             if (settings.isSingleCycle()) {
                 // A single cycle serves no requests, and standard output contains only its result.
                 System.setProperty("quarkus.http.host-enabled", "false");
@@ -51,6 +50,9 @@ public final class Main {
             findSqlite();
             ServerConnections.enable();
             Quarkus.run(Service.class, Main::exit, arguments);
+        } catch (UsageException e) {
+            (e.exitCode() == 0 ? System.out : System.err).println(e.getMessage());
+            System.exit(e.exitCode());
         } catch (InvalidSettingsException e) {
             e.lines().forEach(System.err::println);
             System.exit(StartFailure.BAD_SETTINGS);

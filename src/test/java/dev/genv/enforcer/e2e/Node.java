@@ -45,6 +45,7 @@ public final class Node implements AutoCloseable {
     public final FakeNvidiaSmi gpus;
     private final Map<String, String> settings = new TreeMap<>();
     private final List<String> launcher = new ArrayList<>();
+    private List<String> arguments = List.of();
     private final List<Process> started = new ArrayList<>();
     private int startCount;
     private Path temporaryFolder;
@@ -89,6 +90,12 @@ public final class Node implements AutoCloseable {
     /** Starts the program by a command, such as one that first drops privileges. */
     public Node launchWith(String... command) {
         launcher.addAll(List.of(command));
+        return this;
+    }
+
+    /** Starts the program with arguments. */
+    public Node setArguments(String... all) {
+        arguments = List.of(all);
         return this;
     }
 
@@ -148,6 +155,7 @@ public final class Node implements AutoCloseable {
                 "-Djava.io.tmpdir=" + temporaryFolder,
                 "-jar",
                 JAR.toString()));
+        command.addAll(arguments);
         var builder = new ProcessBuilder(command);
         builder.directory(directory.toFile()).redirectOutput(out.toFile()).redirectError(log.toFile());
         builder.environment().keySet().removeIf(name -> name.startsWith("GENV_") || name.startsWith("QUARKUS_"));

@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
 
 /** Environment variables, and their errors, which are collected so that all are reported at once. A blank variable counts as unset. */
 public final class Variables {
-    /** System properties that mean the same as variables, for tests and for dev mode. */
+    /** System properties that take precedence over variables, for the command line, for tests and for dev mode. */
     private static final String PROPERTIES = "genv.enforcer.";
 
     private static final String PREFIX = "GENV_ENFORCER_";
@@ -44,6 +44,11 @@ public final class Variables {
             }
         }
         return new Variables(all);
+    }
+
+    /** Sets a variable of this process, without its prefix; a blank value unsets it. */
+    public static void override(String name, String value) {
+        System.setProperty(PROPERTIES + name, value);
     }
 
     /** Returns the variable that sets a property. */

@@ -196,6 +196,25 @@ class OneCycleIT extends NodeSuite {
         }
     }
 
+    /** They take precedence over variables. A single cycle does not use the folder that the image sets. */
+    @Test
+    void takesTheArgumentsOfGenv() throws IOException {
+        try (var stray = startStray()) {
+            node.addDatabase();
+            var output = node.set("INTERVAL", "1h")
+                    .setArguments("enforce", "--interval", "0", "--non-env-processes", "--max-devices-per-user", "2")
+                    .run();
+
+            stray.awaitExit();
+            assertThat(output.exitCode()).isZero();
+            assertThat(output.out()).contains("Process %d is not running in a GPU environment".formatted(stray.pid()));
+
+            output = node.setArguments("enforce", "--no-such-flag").run();
+            assertThat(output.exitCode()).isEqualTo(2);
+            assertThat(output.log()).last().isEqualTo("genv-enforcer: error: unrecognized arguments: --no-such-flag");
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"HTTP", "MANAGEMENT"})
     void portInUseAbortsTheStartBeforeAnyAction(String name) throws IOException {
