@@ -4,12 +4,9 @@ import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.SubordinateUids;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
-import java.util.Iterator;
-import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.Callable;
@@ -22,13 +19,12 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Makes calls that may never return. The kernel reads some files of {@code /proc} from the memory of the process, and a process can map that
  * memory from its own file system that never answers. The file system of the state directory may not answer either. So each call runs on a
- * thread that can be abandoned. Many calls share one thread until one of them does not answer.
+ * thread that can be abandoned.
  */
 public final class Hangable {
     public static final String NO_TIME = "no time was left to wait for its answer";
@@ -137,73 +133,26 @@ public final class Hangable {
     public <T> T call(Object subject, long uid, Callable<T> work) throws IOException, InterruptedException {
         var isPatient = silentNanos.get() < limits.observation.toNanos();
         var limit = isPatient ? limits.call : limits.reduced;
-        var call = register(subject, uid, work);
+        var call = begin(subject, uid, work);
         try {
-            if (threads.batch.isBound()) {
-                threads.batch.get().runInPlace(call);
-            } else {
-                start(subject, call);
-            }
             return call.await(limit.toNanos());
         } catch (TimeoutException e) {
             silentNanos.addAndGet(limit.toNanos());
             // After a short wait it is unknown whether it hangs.
             throw isPatient ? UnansweredException.timeout() : UnansweredException.noTime(NO_TIME);
         } catch (ExecutionException e) {
-            if (e.getCause() instanceof IOException cause) {
-                throw cause;
+            switch (e.getCause()) {
+                case IOException cause -> throw cause;
+                case RuntimeException cause -> throw cause;
+                case Error cause -> throw cause;
+                case null, default -> throw new IllegalStateException(e);
             }
-            throw unchecked(e);
         } finally {
             call.cancel(true);
-            if (call.begunAt == null) {
-                threads.pending.remove(subject, call);
-            }
         }
     }
 
-    private static RuntimeException unchecked(ExecutionException e) {
-        return switch (e.getCause()) {
-            case RuntimeException cause -> cause;
-            case Error cause -> throw cause;
-            case null, default -> new IllegalStateException(e);
-        };
-    }
-
-    /**
-     * Works through items on one thread, which also makes their calls: a thread for each call costs as much CPU time as a small read. From
-     * the first call on that does not answer, each call has its own thread.
-     *
-     * @param items each is asked for when the one before it is done
-     * @param work is repeated for an item whose call did not answer
-     * @return the results in this order
-     */
-    <I, T> List<T> callAll(Iterator<I> items, Function<I, T> work) throws InterruptedException {
-        var batch = new Batch<>(items, work);
-        if (silentNanos.get() == 0) {
-            runOnOneThread(batch);
-        }
-        return batch.run();
-    }
-
-    private void runOnOneThread(Batch<?, ?> batch) throws InterruptedException {
-        var task =
-                new FutureTask<>(() -> ScopedValue.where(threads.batch, batch).call(batch::run));
-        try {
-            threads.executor.execute(task);
-            if (!batch.await(task, limits.call.toNanos())) {
-                silentNanos.addAndGet(limits.call.toNanos());
-            }
-        } catch (ExecutionException e) {
-            throw unchecked(e);
-        } catch (RejectedExecutionException | OutOfMemoryError _) {
-            // Without this thread, each call tries to get one.
-        } finally {
-            task.cancel(true);
-        }
-    }
-
-    private <T> Call<T> register(Object subject, long uid, Callable<T> work) throws UnansweredException {
+    private <T> Call<T> begin(Object subject, long uid, Callable<T> work) throws UnansweredException {
         var pending = threads.pending;
         var call = new Call<>(uid, limits, () -> {
             try {
@@ -225,18 +174,17 @@ public final class Hangable {
                     uid);
             pending.put(subject, call);
         }
-        return call;
-    }
-
-    private void start(Object subject, Call<?> call) throws UnansweredException {
         try {
             threads.executor.execute(() -> {
                 call.run();
-                threads.pending.remove(subject, call); // it was given up before it began
+                pending.remove(subject, call); // it was given up before it began
             });
+            return call;
         } catch (RejectedExecutionException e) {
+            pending.remove(subject);
             throw UnansweredException.tooMany(threads.limits);
         } catch (OutOfMemoryError e) { // Java's error if the machine allows no further thread
+            pending.remove(subject);
             throw new UnansweredException(Failure.NO_TIME, "not read: " + e.getMessage(), e);
         }
     }
@@ -258,9 +206,6 @@ public final class Hangable {
         private final Limits limits;
         /** The calls that have not returned, by their subjects. */
         private final Map<Object, Call<?>> pending = Collections.synchronizedMap(new HashMap<>());
-
-        /** That of the current thread, if it makes its calls itself. */
-        private final ScopedValue<Batch<?, ?>> batch = ScopedValue.newInstance();
 
         private volatile SubordinateUids subordinateUids = SubordinateUids.NONE;
 
@@ -306,84 +251,6 @@ public final class Hangable {
                     }
                 }
             }
-        }
-    }
-
-    /** Items with which one thread works at a time. A thread that another one has replaced changes nothing more. */
-    private static final class Batch<I, T> {
-        private final Iterator<I> items;
-        private final Function<I, T> work;
-        private final List<T> results = new ArrayList<>();
-        /** The item that is not done yet. */
-        private @Nullable I item;
-
-        private @Nullable Thread worker;
-        private volatile @Nullable Call<?> call;
-
-        Batch(Iterator<I> items, Function<I, T> work) {
-            this.items = items;
-            this.work = work;
-        }
-
-        /** Does what is not done yet, in place of the thread that did so before. Returns all results. */
-        List<T> run() throws InterruptedException {
-            setWorker();
-            for (var next = next(); next != null; next = next()) {
-                add(work.apply(next));
-                if (Thread.interrupted()) {
-                    throw new InterruptedException();
-                }
-            }
-            return results;
-        }
-
-        private synchronized void setWorker() {
-            worker = Thread.currentThread();
-        }
-
-        private synchronized boolean isReplaced() {
-            return !Thread.currentThread().equals(worker);
-        }
-
-        private synchronized @Nullable I next() {
-            if (isReplaced()) {
-                return null;
-            }
-            if (item == null && items.hasNext()) {
-                item = items.next();
-            }
-            return item;
-        }
-
-        private synchronized void add(T result) {
-            if (!isReplaced()) {
-                results.add(result);
-                item = null;
-            }
-        }
-
-        void runInPlace(Call<?> begun) throws UnansweredException {
-            if (isReplaced()) {
-                throw UnansweredException.timeout();
-            }
-            call = begun;
-            begun.run();
-            call = null;
-        }
-
-        /** Waits for the end; returns false if a call does not answer. */
-        boolean await(FutureTask<?> task, long nanos) throws ExecutionException, InterruptedException {
-            for (var left = nanos; left > 0; ) {
-                try {
-                    task.get(left, TimeUnit.NANOSECONDS);
-                    return true;
-                } catch (TimeoutException e) {
-                    var now = call;
-                    var begun = now == null ? null : now.begunAt;
-                    left = begun == null ? nanos : begun + nanos - System.nanoTime();
-                }
-            }
-            return false;
         }
     }
 }

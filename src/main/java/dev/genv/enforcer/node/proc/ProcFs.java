@@ -18,7 +18,6 @@ import java.nio.file.DirectoryIteratorException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -196,11 +195,6 @@ public final class ProcFs {
             Thread.currentThread().interrupt();
             throw new InterruptedIOException("abandoned: it took too long");
         }
-    }
-
-    /** Returns the results of a reading of each of these, whose {@link #guarded} parts share a thread while they answer. */
-    <I, T> List<T> guardedAll(Iterator<I> items, Function<I, T> reading) throws InterruptedException {
-        return memory.callAll(items, reading);
     }
 
     /**

@@ -19,6 +19,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.LinkedHashSet;
@@ -72,7 +73,15 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
     /** Reads something of several processes in turns of their owners, and returns it in that order. */
     public <T> List<T> inTurns(Collection<Integer> pids, Function<Turn<Integer>, T> reading)
             throws InterruptedException {
-        return proc.guardedAll(new ProcessTurns<>(pids, this::owner, TIME, nanos), reading);
+        var results = new ArrayList<T>();
+        var turns = new ProcessTurns<>(pids, this::owner, TIME, nanos);
+        while (turns.hasNext()) {
+            results.add(reading.apply(turns.next()));
+            if (Thread.interrupted()) {
+                throw new InterruptedException();
+            }
+        }
+        return results;
     }
 
     /** Processes without a known uid count as those of one owner. */

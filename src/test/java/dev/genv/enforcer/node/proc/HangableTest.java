@@ -13,11 +13,8 @@ import dev.genv.enforcer.node.proc.Hangable.UnansweredException;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.assertj.core.api.AbstractThrowableAssert;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -34,7 +31,6 @@ class HangableTest {
     private static final Duration LONG = Duration.ofSeconds(50);
     private final CountDownLatch released = new CountDownLatch(1);
     private final AtomicInteger interrupted = new AtomicInteger();
-    private final AtomicInteger abandoned = new AtomicInteger();
     /** Of those that nobody waits for any longer. */
     private final Hangable shortTimeout = reader(SHORT, LONG);
 
@@ -142,63 +138,6 @@ class HangableTest {
         Thread.currentThread().interrupt();
         assertThatThrownBy(() -> readHanging(reader, 1, ALICE)).isInstanceOf(InterruptedException.class);
         assertThat(Thread.interrupted()).isFalse();
-    }
-
-    @Test
-    void callsOfManyItemsShareOneThread() throws Exception {
-        assertThat(Set.copyOf(reader(LONG, LONG).callAll(pids(100).iterator(), _ -> Thread.currentThread())))
-                .hasSize(1)
-                .doesNotContain(Thread.currentThread());
-    }
-
-    /** Each item has one result: what the abandoned thread still does changes nothing. */
-    @Test
-    void callsFollowOneThatDoesNotAnswer() throws Exception {
-        var results = readMany();
-        assertThat(results).hasSize(100).element(50).isEqualTo("hangs");
-        await().until(
-                        this::readMany,
-                        equalTo(pids(100)
-                                .map(pid -> pid == 50 ? "hangs" : "read")
-                                .toList()));
-        released.countDown();
-        await().untilAtomic(abandoned, equalTo(1));
-        assertThat(results).hasSize(100).doesNotContain("too late");
-    }
-
-    private List<String> readMany() throws InterruptedException {
-        return shortTimeout.callAll(pids(100).iterator(), pid -> {
-            try {
-                if (pid == 50) {
-                    readHanging(shortTimeout, pid, ALICE);
-                    abandoned.incrementAndGet();
-                    return "too late";
-                }
-                return shortTimeout.call(process(pid), ALICE, () -> "read");
-            } catch (IOException | InterruptedException e) {
-                return "hangs";
-            }
-        });
-    }
-
-    @Test
-    void interruptedThreadDoesNotWaitForManyCalls() {
-        var reader = reader(LONG, LONG);
-        Thread.currentThread().interrupt();
-        assertThatThrownBy(() -> reader.callAll(pids(10).iterator(), pid -> pid))
-                .isInstanceOf(InterruptedException.class);
-        assertThat(Thread.interrupted()).isFalse();
-    }
-
-    @Test
-    void failureOfTheWorkIsThrown() {
-        var reader = reader(LONG, LONG);
-        assertThatThrownBy(() -> reader.callAll(pids(10).iterator(), pid -> 1 / (pid - 5)))
-                .isInstanceOf(ArithmeticException.class);
-    }
-
-    private static Stream<Integer> pids(int count) {
-        return IntStream.range(0, count).boxed();
     }
 
     private static Hangable reader(Duration process, Duration observation) {
