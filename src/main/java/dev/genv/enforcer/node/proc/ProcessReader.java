@@ -63,18 +63,26 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
         var inOrder = new LinkedHashSet<>(first);
         inOrder.retainAll(Set.copyOf(pids));
         inOrder.addAll(pids);
-        var byPid =
-                inTurns(inOrder, turn -> read(turn.process(), true, turn.inTime(), id -> !attributed.contains(id)))
-                        .stream()
-                        .collect(Collectors.toMap(ProcessFacts::pid, Function.identity()));
+        var begun = inOrder.stream().map(this::begin).toList();
+        var byPid = inTurns(
+                        begun,
+                        process -> owner(process.uid),
+                        turn -> read(turn.process(), true, turn.inTime(), id -> !attributed.contains(id)))
+                .stream()
+                .collect(Collectors.toMap(ProcessFacts::pid, Function.identity()));
         return pids.stream().map(pid -> Objects.requireNonNull(byPid.get(pid))).toList();
     }
 
     /** Reads something of several processes in turns of their owners, and returns it in that order. */
     public <T> List<T> inTurns(Collection<Integer> pids, Function<Turn<Integer>, T> reading)
             throws InterruptedException {
+        return inTurns(pids, pid -> owner(uid(pid)), reading);
+    }
+
+    private <P, T> List<T> inTurns(Collection<P> processes, Function<P, Object> owner, Function<Turn<P>, T> reading)
+            throws InterruptedException {
         var results = new ArrayList<T>();
-        var turns = new ProcessTurns<>(pids, this::owner, TIME, nanos);
+        var turns = new ProcessTurns<>(processes, owner, TIME, nanos);
         while (turns.hasNext()) {
             results.add(reading.apply(turns.next()));
             if (Thread.interrupted()) {
@@ -85,28 +93,36 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
     }
 
     /** Processes without a known uid count as those of one owner. */
-    private Object owner(int pid) {
-        return uid(pid) instanceof Reading.Value<Long>(var uid) ? proc.ownerOf(uid) : Reading.class;
+    private Object owner(Reading<Long> read) {
+        return read instanceof Reading.Value<Long>(var uid) ? proc.ownerOf(uid) : Reading.class;
+    }
+
+    /** What is read of a process before its turn is known, which it decides. */
+    private record Begun(int pid, Reading<Bytes> stat, Reading<Long> uid) {}
+
+    private Begun begin(int pid) {
+        var stat = proc.statBytes(pid);
+        return new Begun(pid, stat, uid(pid));
     }
 
     /** Reads one process without its cgroup. */
     public ProcessFacts read(int pid) {
-        return read(pid, true, true, _ -> false);
+        return read(begin(pid), true, true, _ -> false);
     }
 
-    private ProcessFacts read(int pid, boolean withProgram, boolean withEnviron, Predicate<ProcessId> withCgroup) {
-        var before = proc.statBytes(pid);
-        var stat = stat(before);
+    private ProcessFacts read(
+            Begun process, boolean withProgram, boolean withEnviron, Predicate<ProcessId> withCgroup) {
+        var pid = process.pid;
+        var stat = stat(process.stat);
         if (stat.isEmpty() || stat.get().isZombie()) {
-            return ProcessFacts.unread(pid, before);
+            return ProcessFacts.unread(pid, process.stat);
         }
         var id = new ProcessId(pid, stat.get().startTime());
-        var uid = uid(pid);
-        var owner = uid instanceof Reading.Value<Long>(var number) ? number : null;
+        var owner = process.uid instanceof Reading.Value<Long>(var number) ? number : null;
         return new ProcessFacts(
                 pid,
-                before,
-                uid,
+                process.stat,
+                process.uid,
                 owner == null ? unread() : withEnviron ? reading(() -> environ(id, owner, stat.get())) : NO_TIME,
                 withProgram ? reading(() -> ProgramFiles.ofProcess(proc, pid)) : ProcessFacts.skipped(),
                 withCgroup.test(id) ? cgroup(pid) : ProcessFacts.skipped(),
@@ -115,7 +131,7 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
     }
 
     ProcessFacts readRelated(int pid) {
-        return withRelations(read(pid, false, true, _ -> false));
+        return withRelations(read(begin(pid), false, true, _ -> false));
     }
 
     /** Returns the facts with the cgroup and the pids in the PID namespaces. */
