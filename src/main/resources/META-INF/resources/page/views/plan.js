@@ -189,17 +189,11 @@ function settingsNodes(settings) {
     element('p', {}, element('button', { type: 'button', onclick: copy }, 'Copy'), done)];
 }
 
-/** The actions of a plan, whose violations know the user and the command. */
+/** The actions of a plan, whose violations know the command, and the user of an environment with the process of a stranger. */
 function planned({ violations, actions }) {
-  const users = new Map();
-  violations.forEach(({ host, user, environment, devices, processes }) => {
-    processes.forEach((process) => users.set(`${host} ${process.pid}`, { ...process, user: process.user ?? user }));
-    devices.forEach((device) => users.set(`${host} ${environment} ${device}`, { user }));
-  });
-  const known = actions.map((action) => {
-    const its = users.get(action.type === 'detach' ? `${action.host} ${action.environment} ${action.device}` : `${action.host} ${action.pid}`);
-    return { user: null, ...its, ...action, start_time: null };
-  });
+  const processes = new Map(violations.flatMap(({ host, user, processes: its }) =>
+    its.map((process) => [`${host} ${process.pid}`, { ...process, user }])));
+  const known = actions.map((action) => ({ user: null, ...processes.get(`${action.host} ${action.pid}`), ...action, start_time: null }));
   const terminations = actions.filter((action) => action.type === 'terminate').length;
   return { actions: known, text: `${count(violations.length, 'violation')}, ${sums(terminations, actions.length - terminations)}` };
 }

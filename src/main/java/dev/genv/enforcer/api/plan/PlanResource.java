@@ -234,6 +234,7 @@ public class PlanResource {
         public record Planned(
                 String type,
                 String host,
+                @Nullable String user,
                 @Nullable Integer pid,
                 @Nullable List<Integer> devices,
                 @Nullable String environment,
@@ -242,10 +243,10 @@ public class PlanResource {
             static Planned of(PlannedAction planned) {
                 var rules = planned.ruleNames();
                 return switch (planned.action()) {
-                    case Action.Terminate(var host, var process, var _) ->
-                        new Planned("terminate", host, process.pid(), process.devices(), null, null, rules);
-                    case Action.Detach(var host, var environment, var device, var attachment) ->
-                        new Planned("detach", host, null, null, environment.eid(), device, rules);
+                    case Action.Terminate(var host, var its, var _) ->
+                        new Planned("terminate", host, its.userName(), its.pid(), its.devices(), null, null, rules);
+                    case Action.Detach(var host, var its, var device, var _) ->
+                        new Planned("detach", host, its.user().orElse(null), null, null, its.eid(), device, rules);
                 };
             }
         }
