@@ -1,7 +1,8 @@
-import { element, setAttribute } from '../dom/dom.js';
+import { element, setAttribute, setChildren } from '../dom/dom.js';
 import { clock, count, number } from '../dom/format.js';
 import { createRows, createTable } from '../dom/table.js';
 import { getJson, getText } from '../data/api.js';
+import { data } from '../data/store.js';
 import { createAnswer } from './answer.js';
 import { createChart, Timeline } from './chart.js';
 import { address, knownUser } from './navigation.js';
@@ -26,10 +27,11 @@ const COUNTS = [
 
 /** Who held and used how much in a period, and which rules were broken. Without a period it shows this week. */
 export function reportView(route) {
-  const periods = presets();
-  const from = date('from', periods[1].from);
-  const to = date('to', periods[1].to);
-  const links = periods.map((period) => element('a', { href: address('report', null, { from: period.from, to: period.to }) }, period.title));
+  const from = date('from');
+  const to = date('to');
+  const periods = element('ul', { class: 'counts' });
+  let links = [];
+  let today = null;
   const form = element('form', { class: 'filters' },
     element('div', {}, element('label', { for: 'from' }, 'From'), from),
     element('div', {}, element('label', { for: 'to' }, 'To, included'), to),
@@ -40,7 +42,7 @@ export function reportView(route) {
     return { text: summaryOf(report), nodes: nodesOf(report) };
   });
   const node = element('div', {}, element('h1', { tabindex: '-1' }, 'Report'),
-    element('nav', { 'aria-label': 'Periods' }, element('ul', { class: 'counts' }, links.map((link) => element('li', {}, link)))),
+    element('nav', { 'aria-label': 'Periods' }, periods),
     form, files, element('div', { id: 'report' }, answer.nodes));
 
   function path() {
@@ -62,38 +64,44 @@ export function reportView(route) {
   }
 
   function accept(next) {
-    if (next.parameters.size === 0) {
-      location.replace(links[1].hash);
-      return true;
-    }
     answer.accept(next);
-    links.forEach((link) => setAttribute(link, 'aria-current', link.hash === location.hash ? 'true' : null));
     [...files.children].forEach((link, i) => setAttribute(link, 'href', `${path()}&format=csv&table=${['usage', 'violations'][i]}`));
     return true;
   }
 
+  /** The service says which day it is there. Until then nobody knows what this week is. */
+  function update() {
+    if (data.status !== null && data.status.today !== today) {
+      today = data.status.today;
+      links = presets(today).map(([title, first, last]) => element('a', { href: address('report', null, { from: first, to: last }) }, title));
+      setChildren(periods, links.map((link) => element('li', {}, link)));
+    }
+    if (links.length > 0 && !location.hash.includes('?')) {
+      location.replace(links[1].hash);
+    }
+    links.forEach((link) => setAttribute(link, 'aria-current', link.hash === location.hash ? 'true' : null));
+  }
+
   accept(route);
-  return { title: 'Report', node, update: () => {}, accept };
+  return { title: 'Report', node, update, accept };
 }
 
-/** The usual periods, of whole days of the reader. */
-function presets() {
-  const today = new Date();
-  const back = (days) => new Date(today.getFullYear(), today.getMonth(), today.getDate() - days);
+/** The usual periods: title, first and last day. */
+function presets(today) {
+  const date = new Date(today); // its begin in UTC, so that all days have 24 hours
+  const back = (days) => new Date(date - 86_400_000 * days).toISOString().slice(0, 10);
+  const weekday = (date.getUTCDay() + 6) % 7;
   return [
-    { title: 'Today', from: back(0) },
-    { title: 'This week', from: back((today.getDay() + 6) % 7) },
-    { title: 'Last 7 days', from: back(6) },
-    { title: 'This month', from: back(today.getDate() - 1) },
-  ].map(({ title, from }) => ({ title, from: day(from), to: day(today) }));
+    ['Today', today, today],
+    ['This week', back(weekday), today],
+    ['Last week', back(weekday + 7), back(weekday + 1)],
+    ['Last 7 days', back(6), today],
+    ['This month', back(date.getUTCDate() - 1), today],
+  ];
 }
 
-function date(name, value) {
-  return element('input', { type: 'date', id: name, name, required: true, max: '9999-12-31', value });
-}
-
-function day(date) {
-  return new Date(date.getTime() - 60_000 * date.getTimezoneOffset()).toISOString().slice(0, 10);
+function date(name) {
+  return element('input', { type: 'date', id: name, name, required: true, max: '9999-12-31' });
 }
 
 function save(text, fileName) {

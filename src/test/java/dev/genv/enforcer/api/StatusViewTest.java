@@ -14,11 +14,14 @@ import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import dev.genv.enforcer.testsupport.fake.NoStore;
 import java.time.Duration;
+import java.time.LocalDate;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class StatusViewTest {
     private static final CycleSchedule SCHEDULE = new CycleSchedule(Duration.ofSeconds(10), Duration.ofMinutes(1));
+
+    private static final LocalDate TODAY = LocalDate.parse("2026-11-20");
 
     private final FakeTime time = new FakeTime();
     private final FakeHost host = new FakeHost(HostBuilder.host("gpu-1"));
@@ -33,12 +36,12 @@ class StatusViewTest {
     void isLateWithoutACycleForThreeIntervals() {
         var start = time.ticker().now();
         time.pass(Duration.ofSeconds(30));
-        assertThat(status()).isEqualTo(new StatusView(start, null, 30, false, null));
+        assertThat(status()).isEqualTo(new StatusView(start, null, 30, false, null, TODAY));
         time.pass(Duration.ofSeconds(1));
-        assertThat(status()).isEqualTo(new StatusView(start, null, 31, true, null));
+        assertThat(status()).isEqualTo(new StatusView(start, null, 31, true, null, TODAY));
 
         enforcer.runCycle();
-        assertThat(status()).isEqualTo(new StatusView(start, time.ticker().now(), 0, false, null));
+        assertThat(status()).isEqualTo(new StatusView(start, time.ticker().now(), 0, false, null, TODAY));
     }
 
     @Test
@@ -59,6 +62,6 @@ class StatusViewTest {
     }
 
     private StatusView status() {
-        return StatusView.of(enforcer, SCHEDULE);
+        return StatusView.of(enforcer, SCHEDULE, TODAY);
     }
 }

@@ -147,7 +147,7 @@ class ViolationsResourceTest {
     @CsvSource({
         "status,over",
         "rule,env_memory",
-        "since,yesterday",
+        "since,tomorrow",
         "since,2026-11-20T09:30:00",
         "limit,0",
         "limit,1001",

@@ -1,11 +1,13 @@
 package dev.genv.enforcer.api.query;
 
 import dev.genv.enforcer.api.security.ApiException;
+import java.time.DayOfWeek;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
 import java.time.format.DateTimeParseException;
+import java.time.temporal.TemporalAdjusters;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -18,7 +20,7 @@ public record QueryParameters(Map<String, List<String>> values, Set<String> know
     /** Before 1970 is nothing. The bounds keep sums of instants from an overflow. */
     private static final Instant LATEST = Instant.parse("9999-12-31T23:59:59Z");
 
-    private static final Pattern DAY = Pattern.compile("\\d{4}-\\d{2}-\\d{2}");
+    private static final Pattern DAYS = Pattern.compile("\\d{4}-\\d{2}-\\d{2}|[a-z-]+");
 
     /** Refuses a repeated parameter, and an unknown name, because a filter with a typing error must not return everything. */
     public QueryParameters {
@@ -43,12 +45,12 @@ public record QueryParameters(Map<String, List<String>> values, Set<String> know
         return all == null || all.isEmpty() ? null : all.getFirst();
     }
 
-    /** Returns an instant, or the begin of a day in the time zone of the service. */
+    /** Returns an instant, or the begin of days in the time zone of the service. */
     public Instant begin(String name, Instant byDefault) {
         return instant(name, byDefault, false);
     }
 
-    /** Returns an instant, or the last millisecond of a day in the time zone of the service. */
+    /** Returns an instant, or the last millisecond of days in the time zone of the service. */
     public Instant end(String name, Instant byDefault) {
         return instant(name, byDefault, true);
     }
@@ -59,12 +61,8 @@ public record QueryParameters(Map<String, List<String>> values, Set<String> know
             return byDefault;
         }
         try {
-            var instant = DAY.matcher(value).matches()
-                    ? LocalDate.parse(value)
-                            .plusDays(isEnd ? 1 : 0)
-                            .atStartOfDay(ZoneId.systemDefault())
-                            .toInstant()
-                            .minusMillis(isEnd ? 1 : 0)
+            var instant = DAYS.matcher(value).matches()
+                    ? instant(value, ZoneId.systemDefault(), isEnd)
                     : DateTimeFormatter.ISO_DATE_TIME.parse(value, Instant::from);
             if (!instant.isBefore(Instant.EPOCH) && !instant.isAfter(LATEST)) {
                 return instant;
@@ -72,7 +70,34 @@ public record QueryParameters(Map<String, List<String>> values, Set<String> know
         } catch (DateTimeParseException e) {
             // The error is the same as for an instant out of bounds.
         }
-        throw unreadable(name, value, "a day such as 2026-11-20, or an instant such as 2026-11-20T09:22:28Z");
+        throw unreadable(
+                name,
+                value,
+                "a day such as 2026-11-20, today, yesterday, this-week, last-week, this-month, or an instant such as"
+                        + " 2026-11-20T09:22:28Z");
+    }
+
+    private static Instant instant(String days, ZoneId zone, boolean isEnd) {
+        var its = Days.parse(days, LocalDate.now(zone));
+        return isEnd
+                ? its.last.plusDays(1).atStartOfDay(zone).toInstant().minusMillis(1)
+                : its.first.atStartOfDay(zone).toInstant();
+    }
+
+    /** The first and the last day of a day, a week or a month. */
+    record Days(LocalDate first, LocalDate last) {
+        /** Reads a date, or a word that depends on the present date. */
+        static Days parse(String text, LocalDate today) {
+            var monday = today.with(TemporalAdjusters.previousOrSame(DayOfWeek.MONDAY));
+            return switch (text) {
+                case "today" -> new Days(today, today);
+                case "yesterday" -> new Days(today.minusDays(1), today.minusDays(1));
+                case "this-week" -> new Days(monday, monday.plusDays(6));
+                case "last-week" -> new Days(monday.minusDays(7), monday.minusDays(1));
+                case "this-month" -> new Days(today.withDayOfMonth(1), today.with(TemporalAdjusters.lastDayOfMonth()));
+                default -> new Days(LocalDate.parse(text), LocalDate.parse(text));
+            };
+        }
     }
 
     /** The period that a request asks for; both ends belong to it. */

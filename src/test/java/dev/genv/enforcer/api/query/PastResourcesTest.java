@@ -85,7 +85,7 @@ class PastResourcesTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "since=yesterday | since",
+                "since=tomorrow | since",
                 "since= | since",
                 "since=-999999999-01-01T00:00:00Z | since",
                 "since=%2B999999999-01-01T00:00:00Z | since",
@@ -192,6 +192,7 @@ class PastResourcesTest {
             value = {
                 "from=x | from",
                 "from=2026-11-31 | from",
+                "from=next-week | last-week",
                 "table=usage | only for format=csv",
                 "format=csv&table=hosts | usage or violations",
                 "to=x | to",
