@@ -3,7 +3,7 @@ import { count, name, time } from '../dom/format.js';
 import { showList } from '../dom/list.js';
 import { runSoon } from '../dom/slices.js';
 import { keepSame, keepSameItems } from '../data/changes.js';
-import { devicesOf } from '../data/devices.js';
+import { devicesOf, KINDS } from '../data/devices.js';
 import { data } from '../data/store.js';
 import { address } from './navigation.js';
 import { createTile } from './tile.js';
@@ -99,7 +99,7 @@ function selectionOf(item, text, show) {
 /** What a search finds in a device. */
 function textOf(host, { index, status, groups, attachments }) {
   const texts = [host, `gpu ${index}`, status?.model, ...attachments.map(({ user }) => user),
-    ...groups.flatMap(({ user, eid, processes }) => [user, eid, ...processes.map(({ command }) => command)])];
+    ...groups.flatMap(({ kind, user, eid, processes }) => [KINDS[kind], user, eid, ...processes.map(({ command }) => command)])];
   return [...new Set(texts)].join('\n').toLowerCase();
 }
 

@@ -46,6 +46,10 @@ public final class ServiceClient {
         }
     }
 
+    public int port() {
+        return port;
+    }
+
     public int status(String path) throws IOException {
         return get(path).statusCode();
     }

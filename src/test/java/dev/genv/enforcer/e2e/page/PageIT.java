@@ -8,6 +8,10 @@ import com.microsoft.playwright.Route;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import java.io.IOException;
+import java.net.URI;
+import java.time.LocalDate;
+import java.time.ZoneId;
+import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
@@ -38,47 +42,6 @@ class PageIT extends PageSuite {
             window.awaitText(".tile:nth-child(2)", "⚠ GPU not attached");
             window.awaitText(".tile:nth-child(3)", "⚠ outside all environments");
             window.awaitText(".tile:nth-child(3)", "⚠ 1 active violation");
-        }
-    }
-
-    @Test
-    void theQuestionsOfTheDayTakeAtMostTwoClicks() throws IOException {
-        node.set("NON_ENV_PROCESSES", "enforce").set("GRACE", "0s");
-        try (var shell = Child.withEnvironment(Map.of());
-                var member = Child.inEnvironment("a");
-                var lost = Child.withEnvironment(Map.of())) {
-            node.state
-                    .ownEnv("a", null, shell.pid())
-                    .device(0, "a")
-                    .device(1)
-                    .device(2, "a")
-                    .write();
-            node.gpus.status("""
-                0, 0, 16384, 30, 0, 15.00, NVIDIA RTX A4000
-                1, 0, 16384, 30, 0, 15.00, NVIDIA RTX A4000
-                2, 4096, 16384, 60, 90, 120.00, NVIDIA RTX A4000
-                """).process(2, member.pid(), "4096").process(1, lost.pid(), "10");
-            startService();
-            lost.awaitExit();
-            var window = openWindow().open("");
-            var tiles = window.page().locator(".tile");
-
-            window.link("free").click(); // Which GPU can I take?
-            assertThat(tiles).containsText(new String[] {"GPU 1○ Free for"});
-            window.link("held and idle").click(); // Since when is it idle?
-            assertThat(tiles).containsText(new String[] {"GPU 0◐ Idle for"});
-            window.open("").page().getByLabel("Host, GPU").fill("gpu 2"); // Who is on GPU 2?
-            assertThat(tiles).containsText(new String[] {
-                "%s · sleep (pid %d) · 4.0 GiB".formatted(CurrentProcess.name(), member.pid())
-            });
-            assertThat(tiles).containsText("Utilization 90 %120 W · 60 °C");
-            window.link("Users").click(); // What did the user lose, and why?
-            window.link(CurrentProcess.name()).click();
-            var losses = window.page().locator(".violation.resolved");
-            assertThat(losses).containsText("Process %d is not running in a GPU environment".formatted(lost.pid()));
-            assertThat(losses).containsText("Terminated");
-            window.link("Report").click(); // How many GPU hours were wasted this week?
-            window.awaitText("#report li", "hours idle");
         }
     }
 
@@ -187,6 +150,23 @@ class PageIT extends PageSuite {
             window.awaitText(".violation", "more than the maximum allowed");
             window.awaitText("main", "detach this GPU with");
         }
+    }
+
+    /** The days of both zones are never the same. */
+    @Test
+    void thePeriodsOfTheReportHaveTheDaysOfTheService() throws IOException {
+        var zone = ZoneId.of("Pacific/Kiritimati");
+        node.variable("TZ", zone.getId());
+        startService();
+        var window = openWindow(options().setTimezoneId("Pacific/Niue"));
+        var before = LocalDate.now(zone);
+
+        window.open("#/report").link("Today").click();
+
+        window.awaitText("#report", "Report of");
+        assertThat(List.of(before, LocalDate.now(zone)))
+                .extracting(day -> "#/report?from=%1$s&to=%1$s".formatted(day))
+                .contains("#" + URI.create(window.page().url()).getFragment());
     }
 
     @Test
