@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
 import java.util.Base64;
+import javax.net.ssl.KeyManager;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
@@ -57,10 +58,15 @@ public record TestCertificate(Path store) {
     public SSLContext context(TestCertificate trusted) throws IOException, GeneralSecurityException {
         var keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
         keys.init(load(), PASSWORD.toCharArray());
-        var context = SSLContext.getInstance("TLS");
+        return trusted.contextOfClient(keys.getKeyManagers());
+    }
+
+    /** Returns the context of a client that trusts this certificate, with these keys of its own. */
+    public SSLContext contextOfClient(KeyManager... keys) throws IOException, GeneralSecurityException {
         var trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-        trust.init(trusted.load());
-        context.init(keys.getKeyManagers(), trust.getTrustManagers(), null);
+        trust.init(load());
+        var context = SSLContext.getInstance("TLS");
+        context.init(keys, trust.getTrustManagers(), null);
         return context;
     }
 

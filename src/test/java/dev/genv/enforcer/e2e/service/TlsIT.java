@@ -109,6 +109,8 @@ class TlsIT extends NodeSuite {
         assertThat(status(service.port(), first, first))
                 .as("of another authority")
                 .isZero();
+        var anonymous = new RawHttp(service.port(), first.contextOfClient().getSocketFactory());
+        assertThat(anonymous.get("/hosts").status()).as("without a certificate").isZero();
         Files.writeString(authority, first.pem());
         awaitOnEachEventLoop(() -> status(service.port(), first, first) == 200);
         assertThat(status(service.port(), second, first)).isZero();
