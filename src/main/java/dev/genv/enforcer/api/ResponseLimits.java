@@ -2,6 +2,7 @@ package dev.genv.enforcer.api;
 
 import dev.genv.enforcer.api.connection.ClientConnection;
 import dev.genv.enforcer.api.connection.ClientSlots;
+import dev.genv.enforcer.api.plan.PlanResource;
 import dev.genv.enforcer.api.query.PastAccess;
 import dev.genv.enforcer.api.report.ReportResource;
 import dev.genv.enforcer.api.report.UsersResource;
@@ -13,35 +14,37 @@ import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Function;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
- * Limits the number of unfinished responses whose size users choose. Each keeps its content in memory until the client has read it,
- * even if the service has already replaced that state.
+ * Limits the number of unfinished requests whose responses have a size that users choose. Each keeps its content in memory until the
+ * client has read it, even if the service has already replaced that state. A plan also occupies a thread while its request arrives.
  */
 @Singleton
 public class ResponseLimits {
     private static final int AFTER_THE_TOKEN = 890;
-    private static final int MAX_CONCURRENT = 3;
     /** All clients behind a proxy have the same address. */
     private static final int MAX_OF_AN_ADDRESS = 2;
     /** The time limit for reading a response; the connection is closed after it. */
     private static final Duration LONGEST = Duration.ofSeconds(20);
-    /** The same for a report, which the service computes before. */
-    private static final Duration LONGEST_REPORT = PastAccess.LONGEST.plus(LONGEST);
+    /** The same for what the service may have to compute from the past before. */
+    private static final Duration LONGEST_OF_THE_PAST = PastAccess.LONGEST.plus(LONGEST);
 
     /** Suffixes that lead to the same resource: matrix parameters, and a slash at the end. */
     private static final Pattern IGNORED = Pattern.compile(";[^/]*|/+(;[^/]*)?$");
 
     private static final String USERS = UsersResource.PATH + "/";
 
-    private final Map<String, ClientSlots> slots = Stream.of(
-                    SnapshotResource.PATH, ViolationsResource.PATH, UsersResource.PATH, ReportResource.PATH)
-            .collect(Collectors.toUnmodifiableMap(
-                    Function.identity(), _ -> new ClientSlots(MAX_CONCURRENT, MAX_OF_AN_ADDRESS)));
+    private final Map<String, ClientSlots> slots = Map.of(
+            SnapshotResource.PATH, slots(3),
+            ViolationsResource.PATH, slots(3),
+            UsersResource.PATH, slots(3),
+            ReportResource.PATH, slots(3),
+            PlanResource.PATH, slots(2)); // each occupies a processor, and cycles need one too
+
+    private static ClientSlots slots(int concurrent) {
+        return new ClientSlots(concurrent, MAX_OF_AN_ADDRESS);
+    }
 
     void register(@Observes Filters filters) {
         filters.register(this::check, AFTER_THE_TOKEN);
@@ -57,7 +60,7 @@ public class ResponseLimits {
             releaseAtEnd(
                     request,
                     () -> ofPath.release(address),
-                    path.equals(ReportResource.PATH) ? LONGEST_REPORT : LONGEST);
+                    path.equals(ReportResource.PATH) || path.equals(PlanResource.PATH) ? LONGEST_OF_THE_PAST : LONGEST);
             request.next();
         } else {
             request.response().putHeader("Retry-After", "1");

@@ -2,7 +2,6 @@ package dev.genv.enforcer.api.plan;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.genv.enforcer.api.plan.RequestLimits.PlanBody;
 import dev.genv.enforcer.api.query.FleetMemory;
 import dev.genv.enforcer.api.query.PastAccess;
 import dev.genv.enforcer.api.query.QueryParameters;
@@ -36,12 +35,12 @@ import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.MultivaluedMap;
 import jakarta.ws.rs.core.UriInfo;
 import java.io.IOException;
+import java.io.InputStream;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.Semaphore;
 import java.util.function.BooleanSupplier;
 import org.eclipse.microprofile.openapi.annotations.Operation;
 import org.eclipse.microprofile.openapi.annotations.media.Content;
@@ -55,10 +54,8 @@ import org.jspecify.annotations.Nullable;
 @Consumes(MediaType.APPLICATION_JSON)
 @Produces(MediaType.APPLICATION_JSON)
 public class PlanResource {
-    static final String PATH = "/plan";
+    public static final String PATH = "/plan";
     static final int LARGEST_BODY = 32 << 20;
-    /** Each plan occupies a processor, and cycles need one too. */
-    private static final int MAX_CONCURRENT = 2;
     /** The heap for a process, a device of a process, an environment or an attachment of the last cycle. */
     private static final int ENTRY = 1500;
 
@@ -72,7 +69,6 @@ public class PlanResource {
     private final Recorder recorder;
     private final RequestLimits limits;
     private final ObjectMapper json;
-    private final Semaphore permits = new Semaphore(MAX_CONCURRENT);
 
     PlanResource(
             Enforcer enforcer,
@@ -107,18 +103,12 @@ public class PlanResource {
                     @Content(
                             mediaType = MediaType.APPLICATION_JSON,
                             schema = @Schema(oneOf = {PlanView.class, ReplayView.class})))
-    public byte[] plan(@Context RoutingContext request, @Context UriInfo uri) {
+    public byte[] plan(InputStream body, @Context RoutingContext request, @Context UriInfo uri) {
         var period = period(uri.getQueryParameters());
-        if (!permits.tryAcquire()) {
-            throw new ApiException(503, "%d other plans are being computed; try again soon".formatted(MAX_CONCURRENT));
-        }
-        try (var body = RequestLimits.bodyOf(request).retain()) {
-            return period.isPresent()
-                    ? write(replay(request, body, period.get()), "choose a shorter period")
-                    : write(PlanView.of(check(body)), "request fewer hosts at once");
-        } finally {
-            permits.release();
-        }
+        var query = new PlanRequest(body, limits.largestTree());
+        return period.isPresent()
+                ? write(replay(request, query, period.get()), "choose a shorter period")
+                : write(PlanView.of(check(query)), "request fewer hosts at once");
     }
 
     /** Returns the period of a request; empty if it asks for a plan. */
@@ -133,8 +123,7 @@ public class PlanResource {
         return Optional.of(new Period(parameters.begin("since", Instant.EPOCH), parameters.end("until", ticker.now())));
     }
 
-    private ReplayView replay(RoutingContext request, PlanBody body, Period period) {
-        var query = new PlanRequest(body.open(), limits.largestTree());
+    private ReplayView replay(RoutingContext request, PlanRequest query, Period period) {
         if (query.snapshots().isPresent()) {
             throw new ApiException(400, "since replays the recorded past, so the body cannot have snapshots");
         }
@@ -164,8 +153,7 @@ public class PlanResource {
         return ReplayView.of(replay, recordedSince.orElse(null), isInTime && isWhole);
     }
 
-    private Plan check(PlanBody body) {
-        var request = new PlanRequest(body.open(), limits.largestTree());
+    private Plan check(PlanRequest request) {
         var policy = request.policy(config.policy().idle()).orElseGet(config::policy);
         var fleet = request.snapshots()
                 .map(hosts -> new Fleet(hosts, config.remote() || hosts.size() > 1))
