@@ -36,7 +36,7 @@ class DatabaseQuestionsTest {
                 .results()
                 .map((MatchResult command) -> command.group(1))
                 .toList();
-        assertThat(questions).hasSize(5);
+        assertThat(questions).hasSize(3);
     }
 
     private void execute(String script) throws IOException, SQLException {

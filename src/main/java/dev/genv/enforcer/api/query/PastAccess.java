@@ -12,7 +12,7 @@ import java.util.function.BooleanSupplier;
 /** Lets one request at a time read the recorded past, because each occupies a processor and the disk. */
 @Singleton
 public class PastAccess {
-    /** The time limit. The connection of a plan is closed after 60 s. */
+    /** The time limit. The connection is closed some time after it. */
     public static final Duration LONGEST = Duration.ofSeconds(45);
 
     private final Database database;
