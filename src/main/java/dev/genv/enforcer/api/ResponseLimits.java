@@ -40,7 +40,7 @@ public class ResponseLimits {
             ViolationsResource.PATH, slots(3),
             UsersResource.PATH, slots(3),
             ReportResource.PATH, slots(3),
-            PlanResource.PATH, slots(2)); // each occupies a processor, and cycles need one too
+            PlanResource.PATH, slots(PlanResource.MAX_CONCURRENT));
 
     private static ClientSlots slots(int concurrent) {
         return new ClientSlots(concurrent, MAX_OF_AN_ADDRESS);
@@ -64,7 +64,7 @@ public class ResponseLimits {
             request.next();
         } else {
             request.response().putHeader("Retry-After", "1");
-            HttpErrors.send(request, 503, "too many clients are receiving this response; try again soon");
+            HttpErrors.send(request, 503, "too many clients wait for this response; try again soon");
         }
     }
 

@@ -119,13 +119,7 @@ final class CommandLine {
         line.read();
         line.checkWords();
         if (line.isRemote()) {
-            addFilesOfOpenSsh(line.settings, home.resolve(".ssh"), environment.containsKey("SSH_AUTH_SOCK"));
-            environment.forEach((variable, value) -> {
-                var setting = variable.replace(VARIABLE, "");
-                if (!line.given.containsKey(setting) && !value.isBlank()) {
-                    line.settings.remove(setting);
-                }
-            });
+            line.addFilesOfOpenSsh(home.resolve(".ssh"), environment);
         }
         if ("0".equals(line.settings.get("INTERVAL"))) {
             line.settings.put("DATA_DIR", ""); // the image sets one, which a single cycle does not use
@@ -134,19 +128,20 @@ final class CommandLine {
     }
 
     /** A key is among them only if neither the configuration nor an agent has others. */
-    private static void addFilesOfOpenSsh(Map<String, String> settings, Path folder, boolean hasAgent)
-            throws UsageException {
-        addIfReadable(settings, "REMOTE_KNOWN_HOSTS", folder.resolve("known_hosts"));
-        addIfReadable(settings, "REMOTE_SSH_CONFIG", folder.resolve("config"));
-        if (!hasAgent && !namesKeys(settings.get("REMOTE_SSH_CONFIG"))) {
+    private void addFilesOfOpenSsh(Path folder, Map<String, String> environment) throws UsageException {
+        addIfReadable("REMOTE_KNOWN_HOSTS", folder.resolve("known_hosts"), environment);
+        addIfReadable("REMOTE_SSH_CONFIG", folder.resolve("config"), environment);
+        var configuration = settings.getOrDefault("REMOTE_SSH_CONFIG", environment.get(VARIABLE + "REMOTE_SSH_CONFIG"));
+        var agent = environment.getOrDefault("SSH_AUTH_SOCK", "");
+        if ((agent.isBlank() || Files.notExists(Path.of(agent))) && !namesKeys(configuration)) {
             for (var type : List.of("rsa", "ecdsa", "ed25519")) {
-                addIfReadable(settings, "REMOTE_IDENTITY_FILE", folder.resolve("id_" + type));
+                addIfReadable("REMOTE_IDENTITY_FILE", folder.resolve("id_" + type), environment);
             }
         }
     }
 
-    private static void addIfReadable(Map<String, String> settings, String setting, Path file) {
-        if (Files.isReadable(file)) {
+    private void addIfReadable(String setting, Path file, Map<String, String> environment) {
+        if (environment.getOrDefault(VARIABLE + setting, "").isBlank() && Files.isReadable(file)) {
             settings.putIfAbsent(setting, file.toString());
         }
     }
@@ -186,6 +181,9 @@ final class CommandLine {
         }
         if (!words.contains("enforce")) {
             throw error("the following arguments are required: enforce");
+        }
+        if (given.containsKey("REMOTE_HOSTS") && given.containsKey("REMOTE_HOSTFILE")) {
+            throw error("argument -hostfile/--hostfile: not allowed with argument -H/-host/--host");
         }
         if (words.contains("remote") && !isRemote()) {
             throw error("one of the arguments -H/-host/--host -hostfile/--hostfile is required");

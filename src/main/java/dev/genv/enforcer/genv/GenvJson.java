@@ -27,6 +27,7 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -78,8 +79,10 @@ public final class GenvJson {
                 default -> "unexpected text";
             };
             throw new UnreadableException("is not JSON: " + why + position(e.getLocation()));
-        } catch (IOException e) {
+        } catch (CharacterCodingException e) {
             throw new UnreadableException("is not UTF-8");
+        } catch (IOException e) {
+            throw new UnreadableException("did not arrive");
         }
     }
 

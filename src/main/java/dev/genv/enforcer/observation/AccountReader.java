@@ -32,12 +32,17 @@ final class AccountReader {
     private final ParsedFile<Accounts> passwd = new ParsedFile<>(PasswdFile::parse, Accounts.NONE);
     private final ParsedFile<SubuidFile> subuid = new ParsedFile<>(SubuidFile::parse, SubuidFile.EMPTY);
 
-    private final NameService nameService = new NameService();
+    private final NameService nameService;
     /** Of both; it is large, and rarely changes. */
     private Accounts accounts = Accounts.NONE;
 
     private Accounts fromFile = Accounts.NONE;
     private Map<String, Long> fromService = Map.of();
+
+    /** @param configured the names of users in the settings */
+    AccountReader(Collection<String> configured) {
+        nameService = new NameService(configured);
+    }
 
     record HostAccounts(Accounts accounts, SubordinateUids subordinateUids) {
         /**
@@ -81,15 +86,19 @@ final class AccountReader {
         return new HostAccounts(accounts, subuid.latest.of(accounts));
     }
 
-    /** Returns those of these users, names or uids, of which the name service is to be asked besides the owners of subordinate uids. */
-    List<String> unknown(Stream<String> users) {
-        var owners = subuid.latest.entries().stream().map(SubuidFile.Entry::user);
-        return nameService.next(Stream.concat(users, owners).toList(), passwd.latest);
+    /** Returns those of these users, names or uids, of which the name service is to be asked besides those of the settings. */
+    List<String> unknown(Collection<String> users) {
+        return nameService.next(users, passwd.latest);
     }
 
-    /** Whether they have been read at least once. */
+    /** Returns the names and uids of the users who have subordinate uids. */
+    Stream<String> subordinateOwners() {
+        return subuid.latest.entries().stream().map(SubuidFile.Entry::user);
+    }
+
+    /** Whether those of the users in the settings can be known. */
     boolean hasAccounts() {
-        return !passwd.version.isEmpty();
+        return !passwd.version.isEmpty() && !nameService.hidesUsers(passwd.latest);
     }
 
     /**

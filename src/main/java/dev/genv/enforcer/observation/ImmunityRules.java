@@ -244,27 +244,19 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
         private static final String ROOT = "0";
         private static final Pattern VALUE = Pattern.compile("(/.*?[^@])(?:@([^@/:]+))?");
 
-        /** Where the driver's programs are: of a package, on a mounted file system, and of NVIDIA's GPU Operator. No user owns a part of them. */
-        private static final List<String> DRIVER_FOLDERS =
-                List.of("/usr/bin/", "/usr/local/nvidia/bin/", "/run/nvidia/driver/usr/bin/");
-
         /** The programs that a GPU machine needs: GPU servers and display servers. */
-        static final List<ProtectedExecutable> BUILT_IN = Stream.concat(
-                        DRIVER_FOLDERS.stream()
-                                .flatMap(folder -> Stream.of(
-                                                "nvidia-cuda-mps-server@*",
-                                                "nvidia-cuda-mps-control",
-                                                "nvidia-persistenced")
-                                        .map(folder::concat)),
-                        Stream.of(
-                                "/usr/bin/nv-hostengine",
-                                "/usr/lib/xorg/Xorg",
-                                "/usr/libexec/Xorg",
-                                "/usr/bin/Xorg",
-                                "/usr/bin/Xwayland",
-                                "/usr/bin/gnome-shell",
-                                "/usr/bin/kwin_wayland",
-                                "/usr/bin/kwin_x11"))
+        static final List<ProtectedExecutable> BUILT_IN = Stream.of(
+                        "/usr/bin/nvidia-cuda-mps-server@*",
+                        "/usr/bin/nvidia-cuda-mps-control",
+                        "/usr/bin/nvidia-persistenced",
+                        "/usr/bin/nv-hostengine",
+                        "/usr/lib/xorg/Xorg",
+                        "/usr/libexec/Xorg",
+                        "/usr/bin/Xorg",
+                        "/usr/bin/Xwayland",
+                        "/usr/bin/gnome-shell",
+                        "/usr/bin/kwin_wayland",
+                        "/usr/bin/kwin_x11")
                 .map(ProtectedExecutable::parse)
                 .toList();
 

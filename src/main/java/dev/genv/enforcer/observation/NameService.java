@@ -7,31 +7,39 @@ import dev.genv.enforcer.linux.PasswdFile;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.ProblemCode;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * The accounts that the name service of a machine (NSS) knows besides passwd(5), such as those of LDAP. It is asked for some of them in each
  * observation, and its answers are kept: it may be slow, and users can record any names. A directory that is out of reach looks like one
- * without the account. So an account that is not found is only unknown; after an answer in which nothing is found, former accounts stay for
- * a day. Times are in clock ticks since boot.
+ * without the account. So an account that was found stays known for a day in which it is not found, and one of the settings for good. Times
+ * are in clock ticks since boot.
  */
 final class NameService {
     static final int MOST_ASKED = 32;
     static final long MINUTE = 100 * 60;
     static final long HOUR = 60 * MINUTE;
     static final long DAY = 24 * HOUR;
-    private static final int MOST_KNOWN = 10_000;
+    /** Accounts that were not found. The directory bounds the number of the others. */
+    static final int MOST_UNKNOWN = 1_000;
+
     private static final int MOST_DOUBLINGS = 6;
 
     /** A uid, or a name that is no option of getent(1), no number, and the same bytes in every locale. */
-    private static final Pattern KEY = Pattern.compile("[0-9]{1,10}|[A-Za-z0-9_.][A-Za-z0-9_.@\\\\$+ -]{0,255}");
+    private static final Pattern KEY =
+            Pattern.compile("[0-9]{1,10}|(?![0-9]+$)[A-Za-z0-9_.][A-Za-z0-9_.@\\\\$+ -]{0,255}");
 
     private static final Pattern UID = Pattern.compile("[0-9]+");
 
+    private final Set<String> configured;
     /** By name or uid, what was asked longest ago first. */
     private final Map<String, Answer> answers = new LinkedHashMap<>();
 
@@ -49,20 +57,29 @@ final class NameService {
      */
     private record Answer(long askedAt, Map<String, Long> uids, long foundAt) {}
 
+    /** @param configured the names in the settings */
+    NameService(Collection<String> configured) {
+        this.configured = new LinkedHashSet<>(configured);
+    }
+
     /** Takes over the answer to what was asked. Reports a failure until there is an answer again. */
     void learn(Reading<Bytes> reading, long ticks, Findings findings) {
+        if (ticks < now) { // the host was started again
+            answers.replaceAll((_, answer) -> new Answer(ticks, answer.uids, ticks));
+            failedAt = ticks;
+        }
         now = ticks;
         switch (reading) {
             case Reading.Value<Bytes>(var lines) -> {
                 var found = PasswdFile.uidsByName(lines.text());
-                asked.forEach(key -> record(key, found));
+                asked.forEach(key -> record(key, found, true));
                 failures = 0;
                 problem = "";
                 most = Math.min(2 * most, MOST_ASKED);
             }
             case Reading.Failed<Bytes>(var failure, var _) when failure == Failure.SKIPPED -> {}
             case Reading.Failed<Bytes>(var failure, var reason) -> {
-                asked.forEach(key -> record(key, Map.of()));
+                asked.forEach(key -> record(key, Map.of(), false));
                 failures++;
                 failedAt = now;
                 most = Math.max(most / 2, 1); // so many may need too long
@@ -70,7 +87,6 @@ final class NameService {
             }
         }
         asked = List.of();
-        answers.values().removeIf(answer -> !answer.uids.isEmpty() && age(answer.foundAt) >= DAY);
         accounts = new HashMap<>();
         answers.values().forEach(answer -> accounts.putAll(answer.uids));
         if (!problem.isEmpty()) {
@@ -78,20 +94,34 @@ final class NameService {
         }
     }
 
-    private void record(String key, Map<String, Long> found) {
+    private void record(String key, Map<String, Long> found, boolean isAnswer) {
         var former = answers.remove(key);
         var uids = new HashMap<>(found);
         uids.entrySet()
                 .removeIf(account -> !key.equals(account.getKey())
                         && !key.equals(account.getValue().toString()));
-        answers.put(
-                key,
-                former != null && found.isEmpty()
-                        ? new Answer(now, former.uids, former.foundAt)
-                        : new Answer(now, uids, now));
-        if (answers.size() > MOST_KNOWN) {
-            answers.remove(answers.keySet().iterator().next());
+        if (uids.isEmpty() && former != null && !former.uids.isEmpty() && (!isAnswer || isKept(key, former))) {
+            answers.put(key, new Answer(now, former.uids, isAnswer ? former.foundAt : now));
+        } else {
+            answers.put(key, new Answer(now, uids, now));
         }
+        var unknown = answers.entrySet().stream()
+                .filter(answer -> answer.getValue().uids.isEmpty())
+                .map(Map.Entry::getKey)
+                .toList();
+        if (unknown.size() > MOST_UNKNOWN) {
+            answers.remove(unknown.getFirst());
+        }
+    }
+
+    private boolean isKept(String key, Answer former) {
+        return configured.contains(key) || age(former.foundAt) < DAY;
+    }
+
+    /** Whether it does not answer, and a user of the settings is known neither by it nor here. */
+    boolean hidesUsers(Accounts local) {
+        return !problem.isEmpty()
+                && configured.stream().anyMatch(user -> !isIn(local, user) && !accounts.containsKey(user));
     }
 
     /** Returns the uids of the accounts by their names. */
@@ -100,16 +130,18 @@ final class NameService {
     }
 
     /**
-     * Returns what to ask now, in this order: users that were not asked for before, or not found a minute ago, or found an hour ago. After a
-     * failure nothing is asked for a minute, after further ones for up to an hour.
+     * Returns what to ask now: users that were not asked for before, or not found a minute ago, or found an hour ago. Those of the settings
+     * come first, and are asked for until they are found; then those that were found. After a failure nothing is asked for a minute, after
+     * further ones for up to an hour.
      */
     List<String> next(Collection<String> users, Accounts local) {
         var isPaused = failures > 0 && age(failedAt) < Math.min(MINUTE << Math.min(failures - 1, MOST_DOUBLINGS), HOUR);
         asked = isPaused
                 ? List.of()
-                : users.stream()
+                : Stream.concat(configured.stream(), users.stream())
                         .distinct()
                         .filter(user -> KEY.matcher(user).matches() && isDue(user) && !isIn(local, user))
+                        .sorted(Comparator.comparingInt(this::rank))
                         .limit(most)
                         .toList();
         return asked;
@@ -117,7 +149,14 @@ final class NameService {
 
     private boolean isDue(String user) {
         var answer = answers.get(user);
-        return answer == null || age(answer.askedAt) >= (answer.uids.isEmpty() ? MINUTE : HOUR);
+        return answer == null
+                || age(answer.askedAt) >= (answer.uids.isEmpty() ? MINUTE : HOUR)
+                || (answer.uids.isEmpty() && configured.contains(user));
+    }
+
+    private int rank(String user) {
+        var answer = answers.get(user);
+        return configured.contains(user) ? 0 : answer == null ? 2 : answer.uids.isEmpty() ? 3 : 1;
     }
 
     private static boolean isIn(Accounts local, String user) {
@@ -126,8 +165,7 @@ final class NameService {
                 : local.uidOf(user).isPresent();
     }
 
-    /** After a reboot the clock begins again. */
     private long age(long time) {
-        return Math.abs(now - time);
+        return now - time;
     }
 }

@@ -44,6 +44,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiFunction;
+import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -70,7 +71,7 @@ public final class Observer {
     private final GpuHistory gpus = new GpuHistory();
     private final ListedProcesses listedProcesses = new ListedProcesses();
     private final UnreadProcesses unread = new UnreadProcesses();
-    private final AccountReader accountReader = new AccountReader();
+    private final AccountReader accountReader;
     private final RecordedNames recordedNames = new RecordedNames();
     private final StateParser stateParser;
     private final UnlistedProcesses unlisted;
@@ -80,7 +81,7 @@ public final class Observer {
     private final ProgramHistory programHistory = new ProgramHistory();
     private ImmunityRules immunity = new ImmunityRules(0, Set.of(), List.of());
     private Map<ProcessId, ProgramEnviron> environs = Map.of();
-    private List<String> users;
+    private List<String> users = List.of();
     private List<DeviceStatus> statuses = List.of();
     private Findings statusFindings = new Findings();
 
@@ -89,7 +90,7 @@ public final class Observer {
         stateParser = new StateParser(settings.stateDirectory());
         memberships = new MembershipResolver(settings.overwrittenIsOutside());
         unlisted = new UnlistedProcesses(settings.unlistedMemory());
-        users = configuredUsers().toList();
+        accountReader = new AccountReader(configuredUsers().toList());
     }
 
     /**
@@ -215,7 +216,7 @@ public final class Observer {
                 listedProcesses.reused(),
                 Stream.concat(verified.stream().map(ProcessId::pid), unread.pids().stream())
                         .toList(),
-                accountReader.unknown(users.stream()),
+                accountReader.unknown(users),
                 accounts.subordinateUids());
     }
 
@@ -224,16 +225,18 @@ public final class Observer {
     }
 
     /**
-     * Returns the users whose accounts matter, the most reliable first: those of the settings, the real uids, and what every user can record.
+     * Returns the users whose accounts matter besides those of the settings, the most reliable first: the real uids, the owners of subordinate
+     * uids, and what every user can record.
      */
     private List<String> users(Stream<GpuProcess> processes, LiveState live) {
         var uids = Stream.concat(processes.map(GpuProcess::uid), live.uidsOfPids().values().stream())
                 .map(accounts.subordinateUids()::ownerOf);
         var recorded = live.environments().stream()
                 .flatMap(environment -> Stream.of(environment.uid(), environment.username()));
-        return Stream.concat(
-                        configuredUsers(),
-                        Stream.concat(uids, recorded).filter(Objects::nonNull).map(Object::toString))
+        return Stream.of(uids, accountReader.subordinateOwners(), recorded)
+                .flatMap(Function.identity())
+                .filter(Objects::nonNull)
+                .map(Object::toString)
                 .distinct()
                 .toList();
     }
@@ -267,8 +270,8 @@ public final class Observer {
         return accountReader.hasAccounts() || configuredUsers().findAny().isEmpty()
                 ? Optional.empty()
                 : Optional.of(
-                        "/etc/passwd of this host could not be read yet, so the uids of the users in the settings are"
-                                + " unknown");
+                        "/etc/passwd of this host could not be read yet, or its name service does not answer, so the uids of"
+                                + " users in the settings are unknown");
     }
 
     private GpuListing listing(HostFacts facts, Privileges privileges) {

@@ -40,6 +40,7 @@ export function createAnswer(view, form, begin, compute) {
   const details = element('div');
   const submit = form.querySelector('[type="submit"]');
   let latest = null;
+  let running = Promise.resolve();
 
   form.addEventListener('submit', (event) => {
     event.preventDefault();
@@ -63,14 +64,15 @@ export function createAnswer(view, form, begin, compute) {
     return true;
   }
 
-  /** Only the answer to the latest attempt is shown. */
+  /** Only the answer to the latest attempt is shown. It waits for the one before, because the service answers one at a time. */
   async function attempt(first, run) {
     const current = {};
     setLatest(current);
     show(first);
     let result;
+    running = running.catch(() => null).then(() => (latest === current ? run() : null));
     try {
-      result = await run();
+      result = await running;
     } catch (error) {
       result = { text: error.message, nodes: [], isError: true };
       if (!(error instanceof ApiError)) {

@@ -109,7 +109,7 @@ class CommandLineTest {
         assertThat(settings.containsKey("REMOTE_SSH_CONFIG")).isEqualTo(files.contains("config"));
         assertThat(CommandLine.parse(
                         List.of("enforce", "-H", "a"),
-                        Map.of("SSH_AUTH_SOCK", "/x", "GENV_ENFORCER_REMOTE_KNOWN_HOSTS", "/y"),
+                        Map.of("SSH_AUTH_SOCK", home.toString(), "GENV_ENFORCER_REMOTE_KNOWN_HOSTS", "/y"),
                         home))
                 .doesNotContainKeys("REMOTE_IDENTITY_FILE", "REMOTE_KNOWN_HOSTS");
         assertThat(parse("enforce")).isEmpty();

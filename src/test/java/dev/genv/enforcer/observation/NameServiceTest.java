@@ -27,7 +27,7 @@ class NameServiceTest {
     private static final String ALICE = "alice:x:5000:1::/:/bin/sh\n";
     private static final Accounts LOCAL = new Accounts(Map.of("root", 0L, "bob", 1004L));
 
-    private final NameService service = new NameService();
+    private final NameService service = new NameService(List.of());
     private long now = 1000;
 
     /** Users, what the name service answers if they are asked for, and the accounts that are then known. */
@@ -48,7 +48,7 @@ class NameServiceTest {
         root 1004  | root:x:9:\\neve:x:1004:            | {}
         """)
     void knowsWhatIsFoundForWhatWasAsked(String users, @Nullable String answer, String known) {
-        var asked = service.next(List.of(users.split(" ", -1)), LOCAL);
+        var asked = next(users.split(" ", -1));
         assertThat(asked.isEmpty()).isEqualTo(users.startsWith("root"));
         learn(answer(answer == null ? "" : answer.translateEscapes()));
         assertThat(new TreeMap<>(service.accounts())).hasToString(known);
@@ -65,9 +65,21 @@ class NameServiceTest {
     /** They could be options, several fields or lines, or other characters in another locale. */
     @ParameterizedTest
     @ValueSource(
-            strings = {"", "-s", "--service=x", "+alice", " 5000", "a:b", "a\nb", "a\0", "ålice", "12345678901x\t"})
+            strings = {
+                "",
+                "-s",
+                "99999999999999999999",
+                "--service=x",
+                "+alice",
+                " 5000",
+                "a:b",
+                "a\nb",
+                "a\0",
+                "ålice",
+                "12345678901x\t"
+            })
     void asksForNoOtherNames(String name) {
-        assertThat(service.next(List.of(name, "a".repeat(257), "CORP\\alice", "alice@corp", "2b"), LOCAL))
+        assertThat(next(name, "a".repeat(257), "CORP\\alice", "alice@corp", "2b"))
                 .containsExactly("CORP\\alice", "alice@corp", "2b");
     }
 
@@ -80,7 +92,7 @@ class NameServiceTest {
     private String whenAskedAgain(String... users) {
         var times = new ArrayList<String>();
         for (long ticks = 0; ticks <= 2 * HOUR; ticks += MINUTE / 2) {
-            for (var user : service.next(List.of(users), LOCAL)) {
+            for (var user : next(users)) {
                 if (times.stream().noneMatch(time -> time.startsWith(user))) {
                     times.add(user + " after " + ticks);
                 }
@@ -97,13 +109,12 @@ class NameServiceTest {
         1   | 5000     |                | true
         23  | 5000     |                | true
         24  | 5000     |                | false
-        24  |          |                | false
-        # the directory answers, but knows her no more, or by another name
-        1   | 5000 eve | eve:x:6000:    | false
+        24  |          |                | true
+        # another account is found, perhaps by another directory, or she has another name
+        1   | 5000 eve | eve:x:6000:    | true
         1   | 5000     | alicia:x:5000: | false
         # it does not answer
-        23  | 5000     | failure        | true
-        24  | 5000     | failure        | false
+        24  | 5000     | failure        | true
         """)
     void accountThatIsNotFoundAgainStaysForADay(
             int hours, @Nullable String asked, @Nullable String answer, boolean isKnown) {
@@ -125,12 +136,12 @@ class NameServiceTest {
         var sizes = new ArrayList<Integer>();
         for (var attempt = 0; attempt < 8; attempt++) {
             var begin = now;
-            while (service.next(users, LOCAL).isEmpty()) {
+            while (next(users).isEmpty()) {
                 now += MINUTE;
                 learn(AccountFacts.NOT_ASKED);
             }
             pauses.add((now - begin) / MINUTE);
-            sizes.add(service.next(users, LOCAL).size());
+            sizes.add(next(users).size());
             assertThat(learn(failed(Failure.TIMEOUT)))
                     .containsExactly("the name service of this host does not answer: why");
         }
@@ -140,7 +151,7 @@ class NameServiceTest {
         assertThat(learn(AccountFacts.NOT_ASKED)).as("until it answers again").hasSize(1);
         ask(answer(""), "alice");
         assertThat(learn(AccountFacts.NOT_ASKED)).isEmpty();
-        assertThat(service.next(users, LOCAL)).hasSize(2);
+        assertThat(next(users)).hasSize(2);
     }
 
     /** A user can record any number of names. */
@@ -148,19 +159,87 @@ class NameServiceTest {
     void asksForSomeUsersAtOnceInTheirOrder() {
         var users = IntStream.range(0, 100).mapToObj(i -> "u" + i).toList();
         assertThat(ask(answer(""), users.toArray(String[]::new))).isEqualTo(users.subList(0, 32));
-        assertThat(service.next(users, LOCAL)).isEqualTo(users.subList(32, 64));
+        assertThat(next(users)).isEqualTo(users.subList(32, 64));
+    }
+
+    /** Otherwise somebody's forged names could make an exempt user unknown. */
+    @Test
+    void unknownNamesDisplaceNoAccount() {
+        ask(answer(ALICE), "alice");
+        var forged = IntStream.range(0, 2 * NameService.MOST_UNKNOWN)
+                .mapToObj(i -> "u" + i)
+                .toList();
+        for (var from = 0; from < forged.size(); from += MOST_ASKED) {
+            ask(
+                    answer(""),
+                    forged.subList(from, Math.min(from + MOST_ASKED, forged.size()))
+                            .toArray(String[]::new));
+        }
+        assertThat(service.accounts()).containsOnlyKeys("alice");
+        assertThat(next(forged.getFirst(), forged.getLast()))
+                .as("forgotten, and still known")
+                .containsExactly("u0");
+        now += HOUR;
+        learn(AccountFacts.NOT_ASKED);
+        assertThat(next("u0", "new", "alice")).containsExactly("alice", "u0", "new");
+    }
+
+    @Test
+    void usersOfTheSettingsAreAskedForUntilTheyAreFoundAndKeptThen() {
+        var exempt = new NameService(List.of("bob", "alice"));
+        for (var i = 0; i < 3; i++) {
+            assertThat(exempt.next(List.of(), LOCAL)).containsExactly("alice");
+            exempt.learn(answer(""), now, new Findings());
+            assertThat(exempt.hidesUsers(LOCAL)).isFalse();
+        }
+        exempt.next(List.of(), LOCAL);
+        exempt.learn(failed(Failure.TIMEOUT), now, new Findings());
+        assertThat(exempt.hidesUsers(LOCAL)).isTrue();
+        now += MINUTE;
+        exempt.learn(AccountFacts.NOT_ASKED, now, new Findings());
+        exempt.next(List.of(), LOCAL);
+        exempt.learn(answer(ALICE), now, new Findings());
+        assertThat(exempt.hidesUsers(LOCAL)).isFalse();
+        now += 2 * DAY;
+        exempt.learn(AccountFacts.NOT_ASKED, now, new Findings());
+        assertThat(exempt.next(List.of(), LOCAL)).containsExactly("alice");
+        exempt.learn(answer(""), now, new Findings());
+        assertThat(exempt.accounts()).containsKey("alice");
+    }
+
+    /** Its clock begins again. */
+    @Test
+    void accountsStayWhenTheHostIsStartedAgain() {
+        now = 30 * DAY;
+        ask(answer(ALICE), "alice");
+        now = 1000;
+        learn(AccountFacts.NOT_ASKED);
+        assertThat(service.accounts()).containsKey("alice");
+        now += HOUR;
+        learn(AccountFacts.NOT_ASKED);
+        ask(answer(""), "alice");
+        assertThat(service.accounts()).containsKey("alice");
     }
 
     @Test
     void containerHasNoNameServiceOfTheHostAndNoProblem() {
-        service.next(List.of("alice"), LOCAL);
+        next("alice");
         assertThat(learn(failed(Failure.ABSENT))).isEmpty();
+        assertThat(service.hidesUsers(LOCAL)).isFalse();
     }
 
     private List<String> ask(Reading<Bytes> answer, String... users) {
-        var asked = service.next(List.of(users), LOCAL);
+        var asked = next(users);
         learn(answer);
         return asked;
+    }
+
+    private List<String> next(String... users) {
+        return next(List.of(users));
+    }
+
+    private List<String> next(List<String> users) {
+        return service.next(users, LOCAL);
     }
 
     private List<String> learn(Reading<Bytes> answer) {

@@ -41,6 +41,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.Semaphore;
 import java.util.function.BooleanSupplier;
 import org.eclipse.microprofile.openapi.annotations.Operation;
 import org.eclipse.microprofile.openapi.annotations.media.Content;
@@ -55,6 +56,9 @@ import org.jspecify.annotations.Nullable;
 @Produces(MediaType.APPLICATION_JSON)
 public class PlanResource {
     public static final String PATH = "/plan";
+    /** Each plan occupies a processor, and cycles need one too. */
+    public static final int MAX_CONCURRENT = 2;
+
     static final int LARGEST_BODY = 32 << 20;
     /** The heap for a process, a device of a process, an environment or an attachment of the last cycle. */
     private static final int ENTRY = 1500;
@@ -69,6 +73,8 @@ public class PlanResource {
     private final Recorder recorder;
     private final RequestLimits limits;
     private final ObjectMapper json;
+    /** A plan whose client has disconnected is computed to its end. */
+    private final Semaphore permits = new Semaphore(MAX_CONCURRENT);
 
     PlanResource(
             Enforcer enforcer,
@@ -105,10 +111,17 @@ public class PlanResource {
                             schema = @Schema(oneOf = {PlanView.class, ReplayView.class})))
     public byte[] plan(InputStream body, @Context RoutingContext request, @Context UriInfo uri) {
         var period = period(uri.getQueryParameters());
-        var query = new PlanRequest(body, limits.largestTree());
-        return period.isPresent()
-                ? write(replay(request, query, period.get()), "choose a shorter period")
-                : write(PlanView.of(check(query)), "request fewer hosts at once");
+        if (!permits.tryAcquire()) {
+            throw new ApiException(503, "plans are still being computed for clients that left; try again soon");
+        }
+        try {
+            var query = new PlanRequest(body, limits.largestTree());
+            return period.isPresent()
+                    ? write(replay(request, query, period.get()), "choose a shorter period")
+                    : write(PlanView.of(check(query)), "request fewer hosts at once");
+        } finally {
+            permits.release();
+        }
     }
 
     /** Returns the period of a request; empty if it asks for a plan. */

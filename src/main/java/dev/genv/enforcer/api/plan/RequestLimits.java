@@ -30,6 +30,7 @@ public class RequestLimits {
 
     private static final String INVALID_REQUEST = "this is not a valid request";
 
+    private static final int BODY_SHARE = 32;
     private static final int TREE_SHARE = 24;
     private static final int ANSWER_SHARE = 48;
     private static final int FLEET_SHARE = 16;
@@ -46,7 +47,7 @@ public class RequestLimits {
     }
 
     void register(@Observes Filters filters) {
-        filters.register(RequestLimits::check, AFTER_THE_TOKEN);
+        filters.register(this::check, AFTER_THE_TOKEN);
     }
 
     void register(@Observes Router router) {
@@ -55,7 +56,7 @@ public class RequestLimits {
 
     void register(@Observes ManagementInterface management) {
         management.router().route().order(-AFTER_THE_TOKEN).handler(RequestLimits::checkPath);
-        management.router().route().order(-AFTER_THE_TOKEN).handler(RequestLimits::check);
+        management.router().route().order(-AFTER_THE_TOKEN).handler(this::check);
         register(management.router());
         // The router would answer in HTML.
         management.router().errorHandler(404, request -> HttpErrors.send(request, 404, HttpErrors.NO_SUCH_PATH));
@@ -91,14 +92,14 @@ public class RequestLimits {
                 && request.normalizedPath().equals(PlanResource.PATH);
     }
 
-    private static void check(RoutingContext request) {
+    private void check(RoutingContext request) {
         request.addEndHandler(_ -> HttpErrors.closeIfBodyFollows(request));
         if (!isUri(request.request().uri())) {
             HttpErrors.send(
                     request, 400, "the request target is no URI; perhaps a character in it must be percent-encoded");
             return;
         }
-        var largest = isPlan(request) ? PlanResource.LARGEST_BODY : LARGEST_OTHER;
+        var largest = isPlan(request) ? largestBody() : LARGEST_OTHER;
         if (request.request().headers().contains(HttpHeaders.TRANSFER_ENCODING)) {
             // The end of a body without a length is not looked for.
             HttpErrors.send(request, 411, "a body needs the header Content-Length");
@@ -123,6 +124,11 @@ public class RequestLimits {
     private static long declaredLength(RoutingContext request) {
         var length = request.request().getHeader(HttpHeaders.CONTENT_LENGTH);
         return length == null ? 0 : Long.parseLong(length.strip());
+    }
+
+    /** Returns the limit of a body. While it is parsed, one value of it may be in memory twice. */
+    private int largestBody() {
+        return (int) Math.min(PlanResource.LARGEST_BODY, heap / BODY_SHARE);
     }
 
     /** Returns the limit of a parsed body. */

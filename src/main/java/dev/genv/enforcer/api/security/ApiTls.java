@@ -105,8 +105,11 @@ public class ApiTls implements KeyStoreProvider, TrustStoreProvider, HttpServerO
                 Thread.sleep(PAUSE);
                 if (refresh(watched)) {
                     var tls = registry.get(NAME).orElseThrow();
-                    tls.reload();
-                    listeners.fire(new CertificateUpdatedEvent(NAME, tls));
+                    if (tls.reload()) {
+                        listeners.fire(new CertificateUpdatedEvent(NAME, tls));
+                    } else {
+                        LOG.error("The API keeps its former TLS certificates, because the new ones cannot be loaded");
+                    }
                 }
             }
         } catch (InterruptedException e) {

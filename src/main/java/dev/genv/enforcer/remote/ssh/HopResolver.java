@@ -28,12 +28,10 @@ record HopResolver(SshSettings settings, SshConfig config, String ownUser, Strin
         if (jumps > MAX_HOPS) {
             throw new IllegalArgumentException("ProxyJump uses more than " + MAX_HOPS + " servers");
         }
-        var command = configured(address, "ProxyCommand");
-        if (command != null && !command.equals("none")) {
-            throw new IllegalArgumentException("ProxyCommand for " + address + " is not understood here");
-        }
+        requireUnderstood(address);
         var hops = new ArrayList<Hop>();
         for (var each : jumps(address)) {
+            requireUnderstood(each);
             // The settings name the user of the machines. A jump server has its own user if it has a section.
             var jump = hop(each, firstOf(each.user(), configured(each, "User"), settings.username()));
             if (jump.host().equals(last.host())
@@ -44,6 +42,16 @@ record HopResolver(SshSettings settings, SshConfig config, String ownUser, Strin
         }
         hops.add(last);
         return List.copyOf(hops);
+    }
+
+    /** Without these keywords, it would use a connection or a host key that the configuration forbids. */
+    private void requireUnderstood(HostAddress address) {
+        for (var keyword : List.of("ProxyCommand", "RevokedHostKeys", "CASignatureAlgorithms")) {
+            var value = configured(address, keyword);
+            if (value != null && !value.equals("none")) {
+                throw new IllegalArgumentException("%s for %s is not understood here".formatted(keyword, address));
+            }
+        }
     }
 
     private List<HostAddress> jumps(HostAddress address) {

@@ -23,6 +23,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
@@ -187,8 +188,14 @@ final class KeyFiles {
         private boolean isForThisServer(List<String> patterns) {
             var names = hop.keyAlias() == null ? List.of(hop.keyName(), hop.host()) : List.of(hop.keyAlias());
             var notExcluded = Stream.concat(Stream.of("*"), patterns.stream()).toList();
-            return names.stream().anyMatch(server -> SshConfig.matches(patterns, server))
-                    && names.stream().allMatch(server -> SshConfig.matches(notExcluded, server));
+            return names.stream().anyMatch(server -> matches(patterns, server))
+                    && names.stream().allMatch(server -> matches(notExcluded, server));
+        }
+
+        private static boolean matches(List<String> patterns, String server) {
+            var lowerCase =
+                    patterns.stream().map(each -> each.toLowerCase(Locale.ROOT)).toList();
+            return SshConfig.matches(lowerCase, server.toLowerCase(Locale.ROOT));
         }
 
         private HostKey ofThisServer(HostKey authority) {

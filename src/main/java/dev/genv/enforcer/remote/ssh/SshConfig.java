@@ -223,6 +223,10 @@ record SshConfig(List<Line> lines) {
         private List<Path> included(List<String> patterns, int number) throws IOException {
             var files = new ArrayList<Path>();
             for (var pattern : patterns) {
+                require(
+                        !pattern.matches("~[^/].*|.*[%$].*"),
+                        number,
+                        ": " + pattern + " is not understood here: give a path with neither ~USER, % nor $");
                 var path = main.resolveSibling(pattern.startsWith("~/") ? home + pattern.substring(1) : pattern);
                 var folder = path.resolveSibling("");
                 var name = String.valueOf(path.getFileName());

@@ -96,6 +96,8 @@ class HopResolverTest {
                 "Port 0",
                 "Port x",
                 "ProxyCommand nc %h",
+                "RevokedHostKeys /etc/ssh/revoked",
+                "CASignatureAlgorithms ssh-ed25519",
                 "ProxyJump -x",
                 "IdentityFile id",
                 "IdentityFile ~raz/id",

@@ -231,7 +231,7 @@ class OpenSshLoginTest extends ServerTest {
         var socket = directory.resolve("agent");
         try (var listener = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
             listener.bind(UnixDomainSocketAddress.of(socket));
-            var connected = connect(access(agentSettings(socket, Duration.ofSeconds(1))), host.target());
+            var connected = connect(access(agentSettings(socket, Duration.ofSeconds(10))), host.target());
             assertRefused(connected, ProblemCode.CONNECT_TIMEOUT);
             try (var query = listener.accept()) {
                 var received = ByteBuffer.allocate(100);
