@@ -59,7 +59,7 @@ class PolicyFuzzTest {
                         assertThat(given.oracle()
                                         .after(others, detached(given, true))
                                         .isBroken(rule))
-                                .as("%s is ended in vain", target(planned))
+                                .as("%s is ended without need", target(planned))
                                 .isTrue();
                     }
                 }

@@ -244,10 +244,26 @@ public class PlanResource {
             static Planned of(PlannedAction planned) {
                 var rules = planned.ruleNames();
                 return switch (planned.action()) {
-                    case Action.Terminate(var host, var its, var _) ->
-                        new Planned("terminate", host, its.userName(), its.pid(), its.devices(), null, null, rules);
-                    case Action.Detach(var host, var its, var device, var _) ->
-                        new Planned("detach", host, its.user().orElse(null), null, null, its.eid(), device, rules);
+                    case Action.Terminate(var host, var process, var _) ->
+                        new Planned(
+                                "terminate",
+                                host,
+                                process.userName(),
+                                process.pid(),
+                                process.devices(),
+                                null,
+                                null,
+                                rules);
+                    case Action.Detach(var host, var environment, var device, var _) ->
+                        new Planned(
+                                "detach",
+                                host,
+                                environment.user().orElse(null),
+                                null,
+                                null,
+                                environment.eid(),
+                                device,
+                                rules);
                 };
             }
         }

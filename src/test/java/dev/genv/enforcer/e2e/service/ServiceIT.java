@@ -53,7 +53,7 @@ class ServiceIT extends NodeSuite {
     }
 
     @Test
-    void tellsItsServiceManagerThatItIsReadyThatCyclesEndAndThatItStops() throws IOException {
+    void notifiesSystemdOfReadinessOfEachCycleAndOfTheStop() throws IOException {
         var socket = directory.resolve("notify").toString();
         try (var manager = new NotifyReceiver(socket, directory.resolve("messages"))) {
             var service = node.variable("NOTIFY_SOCKET", socket)

@@ -98,7 +98,7 @@ class PythonGpuTest extends PythonFixture {
         assertThat(folder.resolve("called")).doesNotExist();
     }
 
-    /** It was killed in vain, or only its measurements took too long. */
+    /** It did not end when it was killed, or only its measurements took too long. */
     @Test
     void doesNotRunWhatHungBefore() throws Exception {
         var calls = folder.resolve("calls");
