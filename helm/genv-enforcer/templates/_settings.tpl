@@ -1,63 +1,25 @@
-{{- /* Every setting of the service and its value, except files: see genv-enforcer.files. */ -}}
+{{- /* Every setting of the service and its value, except files: see genv-enforcer.files. Most are called like their values. */ -}}
 {{- define "genv-enforcer.variables" -}}
-GENV_ENFORCER_INTERVAL: settings.interval
-GENV_ENFORCER_MODE: settings.mode
-GENV_ENFORCER_NON_ENV_PROCESSES: settings.nonEnvProcesses
-GENV_ENFORCER_INACTIVE_ENV_PROCESSES: settings.inactiveEnvProcesses
-GENV_ENFORCER_ENV_DEVICES: settings.envDevices
-GENV_ENFORCER_ENV_MEMORY: settings.envMemory
-GENV_ENFORCER_ENV_OWNER: settings.envOwner
-GENV_ENFORCER_UNLISTED_PROCESSES: settings.unlistedProcesses
-GENV_ENFORCER_IDLE_DEVICES: settings.idleDevices
-GENV_ENFORCER_IDLE_PROCESSES: settings.idleProcesses
-GENV_ENFORCER_IDLE_AFTER: settings.idleAfter
-GENV_ENFORCER_IDLE_UTILIZATION: settings.idleUtilization
-GENV_ENFORCER_MAX_DEVICES_PER_USER: settings.maxDevicesPerUser
-GENV_ENFORCER_MAX_DEVICES_FOR_USER: settings.maxDevicesForUser
-GENV_ENFORCER_MAX_DEVICES_PER_USER_MODE: settings.maxDevicesPerUserMode
-GENV_ENFORCER_MAX_MEMORY_PER_USER: settings.maxMemoryPerUser
-GENV_ENFORCER_MAX_MEMORY_FOR_USER: settings.maxMemoryForUser
-GENV_ENFORCER_MAX_MEMORY_PER_USER_MODE: settings.maxMemoryPerUserMode
-GENV_ENFORCER_GRACE: settings.grace
-GENV_ENFORCER_KILL_AFTER: settings.killAfter
-GENV_ENFORCER_COMPLIANCE_PERIOD: settings.compliancePeriod
-GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE: settings.maxTerminationsPerCycle
-GENV_ENFORCER_PROTECTED_EXECUTABLES: settings.protectedExecutables
-GENV_ENFORCER_EXEMPT_USERS: settings.exemptUsers
-GENV_ENFORCER_OVERWRITTEN_ENVIRON: settings.overwrittenEnviron
-GENV_ENFORCER_STATE_DIR: settings.stateDir
-GENV_ENFORCER_LOCK_TIMEOUT: settings.lockTimeout
-GENV_ENFORCER_DATA_MAX_SIZE: data.maxSize
-GENV_ENFORCER_DATA_MAX_AGE: data.maxAge
-GENV_ENFORCER_NVIDIA_SMI: settings.nvidiaSmi
-GENV_ENFORCER_GPU_TIMEOUT: settings.gpuTimeout
-GENV_ENFORCER_UNLISTED_MEMORY: settings.unlistedMemory
-GENV_ENFORCER_REQUIRE_HOST_PID: settings.requireHostPid
 GENV_TERMINATE_PROCESSES: settings.terminateProcesses
-GENV_ENFORCER_GENV_METRICS: settings.genvMetrics
 QUARKUS_LOG_CONSOLE_JSON_ENABLED: settings.logJson
 QUARKUS_HTTP_HOST: settings.httpHost
 QUARKUS_HTTP_PORT: settings.httpPort
 QUARKUS_MANAGEMENT_HOST: settings.httpHost
 QUARKUS_MANAGEMENT_PORT: settings.managementPort
+GENV_ENFORCER_DATA_MAX_SIZE: data.maxSize
+GENV_ENFORCER_DATA_MAX_AGE: data.maxAge
 GENV_ENFORCER_TERMINAL_MESSAGES: messages.terminal
 GENV_ENFORCER_AUDIT_MESSAGES: messages.inAudit
 GENV_ENFORCER_PUBLIC_URL: messages.publicUrl
-GENV_ENFORCER_MAIL_HOST: messages.mail.host
-GENV_ENFORCER_MAIL_PORT: messages.mail.port
-GENV_ENFORCER_MAIL_TLS: messages.mail.tls
-GENV_ENFORCER_MAIL_USER: messages.mail.user
-GENV_ENFORCER_MAIL_FROM: messages.mail.from
-GENV_ENFORCER_MAIL_TO: messages.mail.to
-GENV_ENFORCER_MAIL_CC: messages.mail.cc
-GENV_ENFORCER_MAIL_REPLY_TO: messages.mail.replyTo
-GENV_ENFORCER_MAIL_REPORT_TO: messages.mail.reportTo
-GENV_ENFORCER_MAIL_DELAY: messages.mail.delay
-GENV_ENFORCER_MAIL_MAX_PER_HOUR: messages.mail.maxPerHour
-GENV_ENFORCER_WEBHOOK_URL: messages.webhook.url
-GENV_ENFORCER_WEBHOOK_FORMAT: messages.webhook.format
-GENV_ENFORCER_WEBHOOK_PLAIN_HTTP: messages.webhook.plainHttp
-GENV_ENFORCER_WEBHOOK_EVENTS: messages.webhook.events
+{{- range $name, $_ := omit .Values.settings "terminateProcesses" "logJson" "httpHost" "httpPort" "managementPort" "httpAllowedHosts" }}
+GENV_ENFORCER_{{ snakecase $name | upper }}: settings.{{ $name }}
+{{- end }}
+{{- range $name, $_ := omit .Values.messages.mail "existingSecret" "key" "addresses" }}
+GENV_ENFORCER_MAIL_{{ snakecase $name | upper }}: messages.mail.{{ $name }}
+{{- end }}
+{{- range $name, $_ := omit .Values.messages.webhook "existingSecret" "urlKey" "secretKey" }}
+GENV_ENFORCER_WEBHOOK_{{ snakecase $name | upper }}: messages.webhook.{{ $name }}
+{{- end }}
 {{- end -}}
 
 {{- /* The settings for machines over SSH: any of them makes the service enforce over SSH. */ -}}

@@ -16,6 +16,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -38,6 +39,12 @@ class ChartSettingsTest {
 
     /** In a cluster one machine that does not answer would restart the pod again and again; the setting is for a single cycle. */
     private static final String EXIT_ON_ERROR = "GENV_ENFORCER_REMOTE_EXIT_ON_ERROR";
+
+    /** The settings in them are called like their variables, and no example needs to set them. */
+    private static final Map<String, String> SECTIONS = Map.of(
+            "/settings", "GENV_ENFORCER_",
+            "/messages/mail", "GENV_ENFORCER_MAIL_",
+            "/messages/webhook", "GENV_ENFORCER_WEBHOOK_");
 
     @TempDir
     Path folder;
@@ -103,6 +110,13 @@ class ChartSettingsTest {
             set.addAll(environment(RenderedChart.ofExample(name)).keySet());
         }
         var known = new TreeSet<>(SettingsReader.variables());
+        var values = RenderedChart.parse(Files.readString(RenderedChart.CHART.resolve("values.yaml")));
+        SECTIONS.forEach((section, prefix) -> values.at(section).fieldNames().forEachRemaining(name -> {
+            var variable = prefix + name.replaceAll("([A-Z])", "_$1").toUpperCase(Locale.ROOT);
+            if (known.contains(variable)) {
+                set.add(variable);
+            }
+        }));
         known.remove("GENV_TMPDIR"); // the state directory is always set
         known.remove(EXIT_ON_ERROR);
         set.remove("TZ"); // the example adds it
