@@ -1,22 +1,17 @@
 package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Environment;
-import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.Plan.HostProblem;
 import dev.genv.enforcer.policy.Rule.RuleBasis;
-import dev.genv.enforcer.policy.Rule.RuleContext;
-import dev.genv.enforcer.policy.Rule.RuleFinding;
-import dev.genv.enforcer.policy.Rule.RuleResult;
+import dev.genv.enforcer.policy.Rule.RuleCheck;
 import dev.genv.enforcer.policy.Rule.RuleSetting;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import java.util.List;
 import java.util.Set;
-import java.util.stream.Stream;
 
 /**
  * Violated by a process that names the environment of another user, and by an environment whose owner is disputed. Users can forge
@@ -42,71 +37,52 @@ final class EnvOwnerRule {
 
     private EnvOwnerRule() {}
 
-    private static RuleResult check(Snapshot snapshot, RuleContext context) {
-        var disputed = snapshot.environments().stream()
+    private static void check(Snapshot host, RuleCheck check) {
+        var disputed = host.environments().stream()
                 .filter(environment -> environment.ownership().isDisputed())
                 .toList();
-        var strangers = Stranger.of(snapshot);
+        disputed.stream().limit(MAX_FINDINGS).forEach(environment -> addDisputed(host, environment, check));
+        var strangers = Stranger.of(host);
         // Processes that can be terminated are all listed, so that others cannot displace them.
-        var proven = strangers.stream().filter(Stranger::isProven).toList();
         var unproven =
                 strangers.stream().filter(stranger -> !stranger.isProven()).toList();
-        var listed = Stream.concat(proven.stream(), unproven.stream().limit(MAX_FINDINGS));
-        var findings = Stream.concat(
-                disputed.stream()
-                        .limit(MAX_FINDINGS)
-                        .map(environment -> disputed(context.fleet(), snapshot, environment)),
-                listed.map(stranger -> stranger(snapshot, context, stranger)));
-        return new RuleResult(
-                findings.toList(),
-                disputed.size() > MAX_FINDINGS || unproven.size() > MAX_FINDINGS
-                        ? List.of(tooMany(snapshot.host(), disputed.size(), strangers.size()))
-                        : List.of());
+        strangers.stream().filter(Stranger::isProven).forEach(stranger -> addStranger(host, stranger, check));
+        unproven.stream().limit(MAX_FINDINGS).forEach(stranger -> addStranger(host, stranger, check));
+        if (disputed.size() > MAX_FINDINGS || unproven.size() > MAX_FINDINGS) {
+            check.problem(
+                    host,
+                    ProblemCode.MORE_DISPUTES,
+                    "%d environments are disputed and %d processes name another user's environment; only %d of each are listed: check who wrote envs.json"
+                            .formatted(disputed.size(), strangers.size(), MAX_FINDINGS));
+        }
     }
 
-    private static HostProblem tooMany(String host, int disputed, int strangers) {
-        return new HostProblem(
-                host,
-                ProblemCode.MORE_DISPUTES,
-                "%d environments are disputed and %d processes name another user's environment; only %d of each are listed: check who wrote envs.json"
-                        .formatted(disputed, strangers, MAX_FINDINGS));
-    }
-
-    private static RuleFinding stranger(Snapshot snapshot, RuleContext context, Stranger stranger) {
+    private static void addStranger(Snapshot host, Stranger stranger, RuleCheck check) {
         var environment = stranger.environment();
         var process = stranger.process();
         var message = "Process %d of uid %d names environment %s of uid %d"
                 .formatted(process.pid(), process.uid(), SafeText.escape(environment.eid()), environment.uid());
-        var finding = RuleFinding.ofProcess(
-                DEFINITION,
-                context,
-                snapshot,
-                process,
-                message,
-                environment.user().orElse(null),
-                environment.eid(),
-                process.devices());
-        return stranger.isProven() ? finding : finding.withoutActions();
+        if (stranger.isProven()) {
+            check.terminate(host, process, environment, process.devices(), message);
+        } else {
+            check.report(host, process, environment, process.devices(), message);
+        }
     }
 
-    private static RuleFinding disputed(Fleet fleet, Snapshot snapshot, Environment environment) {
-        var message = Messages.on(fleet, snapshot.host())
-                + "Environment %s is disputed: %s"
-                        .formatted(
-                                SafeText.escape(environment.eid()),
-                                SafeText.escape(
-                                        String.valueOf(environment.ownership().dispute())));
-        return new RuleFinding(
-                new Violation(
-                        DEFINITION,
-                        snapshot.host(),
-                        "environment " + environment.eid(),
-                        message,
-                        environment.user().orElse(null),
-                        environment.eid(),
-                        List.of(),
-                        List.of()),
+    private static void addDisputed(Snapshot host, Environment environment, RuleCheck check) {
+        var why = String.valueOf(environment.ownership().dispute());
+        var violation = new Violation(
+                DEFINITION,
+                host.host(),
+                "environment " + environment.eid(),
+                Messages.on(check.fleet(), host.host())
+                        + "Environment %s is disputed: %s"
+                                .formatted(SafeText.escape(environment.eid()), SafeText.escape(why)),
+                environment.user().orElse(null),
+                environment.eid(),
+                List.of(),
                 List.of());
+        check.add(violation, List.of());
     }
 
     /**

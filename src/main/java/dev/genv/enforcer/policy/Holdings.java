@@ -7,7 +7,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.policy.Rule.RuleContext;
+import dev.genv.enforcer.policy.Rule.RuleCheck;
 import java.time.LocalDateTime;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -25,16 +25,16 @@ import org.jspecify.annotations.Nullable;
 /** The devices that users hold on one machine. Only devices that the GPU tool lists count. */
 final class Holdings {
     private final Snapshot snapshot;
-    private final RuleContext context;
+    private final RuleCheck check;
     private final ConfirmedOwners owners;
     private final Map<String, Environment> environments;
     private final Map<String, List<GpuProcess>> processes;
     /** The processes that are not treated as gone. */
     private final List<GpuProcess> staying;
 
-    Holdings(Snapshot snapshot, RuleContext context, ConfirmedOwners owners) {
+    Holdings(Snapshot snapshot, RuleCheck check, ConfirmedOwners owners) {
         this.snapshot = snapshot;
-        this.context = context;
+        this.check = check;
         this.owners = owners;
         environments = snapshot.environmentsById();
         processes = snapshot.processesByEnvironment();
@@ -42,7 +42,7 @@ final class Holdings {
     }
 
     private boolean isStaying(GpuProcess process) {
-        return !context.ending().isGone(new HostProcess(snapshot.host(), process.id()));
+        return !check.ending().isGone(new HostProcess(snapshot.host(), process.id()));
     }
 
     Map<String, List<Holding>> byUser() {
@@ -90,7 +90,7 @@ final class Holdings {
 
     /** A device that one of the attachments held in the first observation is not new; otherwise the oldest one counts. */
     private @Nullable Long since(int device, List<Holding.Share> shares) {
-        var appearances = context.fleet().appearances();
+        var appearances = check.fleet().appearances();
         Long oldest = null;
         for (var share : shares) {
             var since = appearances.of(snapshot.host(), share.environment().eid(), device);

@@ -11,15 +11,11 @@ import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.Plan.HostProblem;
 import dev.genv.enforcer.policy.Rule.RuleBasis;
-import dev.genv.enforcer.policy.Rule.RuleContext;
-import dev.genv.enforcer.policy.Rule.RuleFinding;
-import dev.genv.enforcer.policy.Rule.RuleResult;
+import dev.genv.enforcer.policy.Rule.RuleCheck;
 import dev.genv.enforcer.policy.Rule.RuleSetting;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -69,32 +65,30 @@ final class IdleRules {
 
     private IdleRules() {}
 
-    private static RuleResult devices(Snapshot snapshot, RuleContext context) {
-        var findings = new ArrayList<RuleFinding>();
-        var environments = snapshot.environmentsById();
-        for (var device : snapshot.devices()) {
+    private static void devices(Snapshot host, RuleCheck check) {
+        var environments = host.environmentsById();
+        for (var device : host.devices()) {
             device.attachments().stream().map(Device.Attachment::eid).distinct().forEach(eid -> {
                 var environment = environments.get(eid);
-                var attachment = new Appearances.Key(snapshot.host(), eid, device.index());
+                var attachment = new Appearances.Key(host.host(), eid, device.index());
                 if (environment != null
                         && !environment.ownership().isDisputed()
                         && environment.user().isPresent() // of others it is unknown since when they hold a device
-                        && isLong(context.fleet().idleness().attachments().get(attachment), context)) {
-                    findings.add(device(snapshot, context, device, environment));
+                        && isLong(check.fleet().idleness().attachments().get(attachment), check)) {
+                    addDevice(host, device, environment, check);
                 }
             });
         }
-        return new RuleResult(findings);
     }
 
-    private static RuleFinding device(Snapshot snapshot, RuleContext context, Device device, Environment environment) {
+    private static void addDevice(Snapshot snapshot, Device device, Environment environment, RuleCheck check) {
         var host = snapshot.host();
-        var message = Messages.on(context.fleet(), host)
+        var message = Messages.on(check.fleet(), host)
                 + "Environment %s has not used device %d for %s"
                         .formatted(
                                 SafeText.escape(environment.eid()),
                                 device.index(),
-                                context.idle().text());
+                                check.idle().text());
         var violation = new Violation(
                 IDLE_DEVICES,
                 host,
@@ -108,39 +102,40 @@ final class IdleRules {
                 .filter(attachment -> attachment.eid().equals(environment.eid()))
                 .<Action>map(attachment -> new Action.Detach(host, environment, device.index(), attachment))
                 .toList();
-        return new RuleFinding(violation, actions);
+        check.add(violation, actions);
     }
 
-    private static RuleResult processes(Snapshot snapshot, RuleContext context) {
-        var findings = new ArrayList<RuleFinding>();
+    private static void processes(Snapshot host, RuleCheck check) {
         var undecided = new TreeSet<Integer>();
-        var idleness = context.fleet().idleness();
-        var environments = snapshot.environmentsById();
-        var quiet = snapshot.listedDevices().stream()
-                .filter(device -> isLong(idleness.quiet().get(new HostDevice(snapshot.host(), device)), context))
+        var idleness = check.fleet().idleness();
+        var environments = host.environmentsById();
+        var quiet = host.listedDevices().stream()
+                .filter(device -> isLong(idleness.quiet().get(new HostDevice(host.host(), device)), check))
                 .collect(Collectors.toUnmodifiableSet());
-        for (var process : snapshot.processes()) {
+        for (var process : host.processes()) {
             if (process.immunity() == null
                     && quiet.containsAll(process.devices())
                     && holdsMemory(process)
-                    && isLong(idleness.processes().get(new HostProcess(snapshot.host(), process.id())), context)) {
+                    && isLong(idleness.processes().get(new HostProcess(host.host(), process.id())), check)) {
                 var environment = process.environment(environments).orElse(null);
                 var shared = process.devices().stream()
-                        .filter(device -> environment == null || !isOnlyOf(environment, snapshot, device))
+                        .filter(device -> environment == null || !isOnlyOf(environment, host, device))
                         .toList();
                 if (environment != null && shared.isEmpty()) {
-                    findings.add(process(snapshot, context, process, environment));
+                    addProcess(host, process, environment, check);
                 }
                 undecided.addAll(shared);
             }
         }
-        return new RuleResult(
-                findings,
-                undecided.stream().map(device -> undecided(snapshot, device)).toList());
+        undecided.forEach(device -> check.problem(
+                host,
+                ProblemCode.IDLE_UNDECIDED,
+                "Device %d has long been idle, but not all its processes are in one environment, so it is unknown which of them is idle"
+                        .formatted(device)));
     }
 
-    private static boolean isLong(@Nullable Duration idle, RuleContext context) {
-        return idle != null && idle.compareTo(context.idle().after()) >= 0;
+    private static boolean isLong(@Nullable Duration idle, RuleCheck check) {
+        return idle != null && idle.compareTo(check.idle().after()) >= 0;
     }
 
     private static boolean holdsMemory(GpuProcess process) {
@@ -156,30 +151,13 @@ final class IdleRules {
                         .allMatch(other -> other.names(environment.eid()));
     }
 
-    private static RuleFinding process(
-            Snapshot snapshot, RuleContext context, GpuProcess process, Environment environment) {
+    private static void addProcess(Snapshot host, GpuProcess process, Environment environment, RuleCheck check) {
         var message = "Process %d from environment %s has not computed on GPU(s) %s for %s"
                 .formatted(
                         process.pid(),
                         SafeText.escape(environment.eid()),
                         Messages.list(process.devices()),
-                        context.idle().text());
-        return RuleFinding.ofProcess(
-                IDLE_PROCESSES,
-                context,
-                snapshot,
-                process,
-                message,
-                environment.user().orElse(null),
-                environment.eid(),
-                process.devices());
-    }
-
-    private static HostProblem undecided(Snapshot snapshot, int device) {
-        return new HostProblem(
-                snapshot.host(),
-                ProblemCode.IDLE_UNDECIDED,
-                "Device %d has long been idle, but not all its processes are in one environment, so it is unknown which of them is idle"
-                        .formatted(device));
+                        check.idle().text());
+        check.terminate(host, process, environment, process.devices(), message);
     }
 }

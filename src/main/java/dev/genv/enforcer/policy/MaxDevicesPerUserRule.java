@@ -10,9 +10,7 @@ import dev.genv.enforcer.policy.Holdings.ConfirmedOwners;
 import dev.genv.enforcer.policy.Holdings.Holding;
 import dev.genv.enforcer.policy.Plan.HostProblem;
 import dev.genv.enforcer.policy.Rule.RuleBasis;
-import dev.genv.enforcer.policy.Rule.RuleContext;
-import dev.genv.enforcer.policy.Rule.RuleFinding;
-import dev.genv.enforcer.policy.Rule.RuleResult;
+import dev.genv.enforcer.policy.Rule.RuleCheck;
 import dev.genv.enforcer.policy.Rule.RuleSetting;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
@@ -59,42 +57,38 @@ final class MaxDevicesPerUserRule {
 
     private MaxDevicesPerUserRule() {}
 
-    private static RuleResult check(List<Snapshot> checkable, RuleContext context) {
-        var limits = context.limits();
+    private static void check(List<Snapshot> checkable, RuleCheck check) {
+        var limits = check.limits();
         if (limits.equals(Limits.NONE)) {
-            return new RuleResult(List.of());
+            return;
         }
-        var fleet = context.fleet();
+        var fleet = check.fleet();
         var held = new TreeMap<String, List<Holding>>();
-        var problems = new ArrayList<HostProblem>();
         var owners = new ConfirmedOwners(fleet);
-        for (var snapshot : checkable) {
-            var holdings = new Holdings(snapshot, context, owners);
+        for (var host : checkable) {
+            var holdings = new Holdings(host, check, owners);
             holdings.byUser()
                     .forEach((user, more) ->
                             held.computeIfAbsent(user, _ -> new ArrayList<>()).addAll(more));
             holdings.uncounted()
-                    .map(environment -> new HostProblem(
-                            snapshot.host(),
+                    .forEach(environment -> check.problem(
+                            host,
                             ProblemCode.ENVIRONMENT_USER_UNKNOWN,
                             "Environment %s has neither a user name nor a uid other than 0: it counts in no quota"
-                                    .formatted(SafeText.escape(environment.eid()))))
-                    .forEach(problems::add);
+                                    .formatted(SafeText.escape(environment.eid()))));
         }
         var hosts = hostsByUser(fleet);
-        var findings = new ArrayList<RuleFinding>();
         held.forEach((user, devices) -> limits.limitFor(user).ifPresent(limit -> {
             if (devices.size() > limit) {
                 var surplus = Surplus.of(devices, devices.size() - limit, fleet.appearances());
                 var onHosts = MemoryRules.onHosts(fleet, hosts.getOrDefault(user, 0));
-                findings.add(finding(user, devices, surplus, onHosts));
-                problems.addAll(surplus.problems(user));
+                add(user, devices, surplus, onHosts, check);
+                check.problems().addAll(surplus.problems(user));
             }
         }));
-        return new RuleResult(findings, problems);
     }
 
-    private static RuleFinding finding(String user, List<Holding> held, Surplus surplus, String onHosts) {
+    private static void add(String user, List<Holding> held, Surplus surplus, String onHosts, RuleCheck check) {
         var actions = surplus.chosen().stream()
                 .flatMap(MaxDevicesPerUserRule::actions)
                 .toList();
@@ -122,7 +116,7 @@ final class MaxDevicesPerUserRule {
                         .flatMap(holding -> holding.processes().stream())
                         .distinct()
                         .toList());
-        return new RuleFinding(violation, actions);
+        check.add(violation, actions);
     }
 
     /** Returns the number of machines on which each user has environments, with or without devices. */

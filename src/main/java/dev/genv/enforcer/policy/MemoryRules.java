@@ -12,11 +12,8 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.MemoryVictims.MemoryShare;
 import dev.genv.enforcer.policy.MemoryVictims.MemoryUse;
-import dev.genv.enforcer.policy.Plan.HostProblem;
 import dev.genv.enforcer.policy.Rule.RuleBasis;
-import dev.genv.enforcer.policy.Rule.RuleContext;
-import dev.genv.enforcer.policy.Rule.RuleFinding;
-import dev.genv.enforcer.policy.Rule.RuleResult;
+import dev.genv.enforcer.policy.Rule.RuleCheck;
 import dev.genv.enforcer.policy.Rule.RuleSetting;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import java.util.ArrayList;
@@ -24,11 +21,10 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** The rules that limit the memory of an environment on a device, and of a user on all devices. */
 final class MemoryRules {
@@ -78,35 +74,50 @@ final class MemoryRules {
 
     private MemoryRules() {}
 
-    private static RuleResult environments(Snapshot snapshot, RuleContext context) {
-        var shares = MemoryShare.of(snapshot);
+    private static void environments(Snapshot host, RuleCheck check) {
+        for (var environment : host.environments()) {
+            var capacity = environment.config().gpuMemory();
+            if (capacity != null && environment.capacity().isEmpty()) {
+                check.problem(
+                        host,
+                        ProblemCode.CAPACITY_UNREADABLE,
+                        "The memory capacity %s of environment %s is not a valid amount of memory"
+                                .formatted(SafeText.escape(capacity), SafeText.escape(environment.eid())));
+            }
+        }
+        var shares = MemoryShare.of(host);
+        for (var share : shares) {
+            var unknown = share.uses().stream()
+                    .map(MemoryUse::process)
+                    .filter(process -> process.memoryOn(share.device()) == null);
+            unknown.forEach(process -> check.problem(
+                    host,
+                    ProblemCode.MEMORY_UNKNOWN,
+                    "The driver does not report how much memory process %d of environment %s uses on device %d"
+                            .formatted(
+                                    process.pid(),
+                                    SafeText.escape(share.environment().eid()),
+                                    share.device())));
+        }
         var over = shares.stream().filter(MemoryShare::isExceeded).toList();
-        var victims = new MemoryVictims(context.ending());
+        var victims = new MemoryVictims(check.ending());
         over.forEach(share -> victims.add(share.capacity(), share.uses()));
         var chosen = victims.choose();
-        var problems = Stream.concat(
-                snapshot.environments().stream().flatMap(environment -> unreadable(snapshot.host(), environment)),
-                shares.stream().flatMap(MemoryRules::unknown).distinct());
-        return new RuleResult(
-                over.stream()
-                        .map(share -> environment(snapshot.host(), share, chosen, context))
-                        .toList(),
-                problems.toList());
+        over.forEach(share -> addEnvironment(host.host(), share, chosen, check));
     }
 
-    private static RuleFinding environment(
-            String host, MemoryShare share, Set<HostProcess> victims, RuleContext context) {
+    private static void addEnvironment(String host, MemoryShare share, Set<HostProcess> victims, RuleCheck check) {
         var environment = share.environment();
         var used = MemoryUse.sum(share.uses());
-        var message = Messages.on(context.fleet(), host)
+        var capacity = String.valueOf(environment.config().gpuMemory());
+        var message = Messages.on(check.fleet(), host)
                 + "Environment %s is using %dm on device %d which is %dm over its capacity of %s"
                         .formatted(
                                 SafeText.escape(environment.eid()),
                                 used.megabytes(),
                                 share.device(),
                                 used.minus(share.capacity()).megabytes(),
-                                SafeText.escape(
-                                        String.valueOf(environment.config().gpuMemory())));
+                                SafeText.escape(capacity));
         var violation = new Violation(
                 ENV_MEMORY,
                 host,
@@ -116,62 +127,45 @@ final class MemoryRules {
                 environment.eid(),
                 List.of(share.device()),
                 share.uses().stream().map(MemoryUse::process).toList());
-        return new RuleFinding(violation, MemoryVictims.terminations(share.uses(), victims, context.ending()));
+        check.add(violation, MemoryVictims.terminations(share.uses(), victims, check.ending()));
     }
 
-    private static Stream<HostProblem> unreadable(String host, Environment environment) {
-        var capacity = environment.config().gpuMemory();
-        return capacity == null || environment.capacity().isPresent()
-                ? Stream.empty()
-                : Stream.of(new HostProblem(
-                        host,
-                        ProblemCode.CAPACITY_UNREADABLE,
-                        "The memory capacity %s of environment %s is not a valid amount of memory"
-                                .formatted(SafeText.escape(capacity), SafeText.escape(environment.eid()))));
-    }
-
-    private static Stream<HostProblem> unknown(MemoryShare share) {
-        return share.uses().stream()
-                .filter(use -> use.process().memoryOn(share.device()) == null)
-                .map(use -> new HostProblem(
-                        use.host(),
-                        ProblemCode.MEMORY_UNKNOWN,
-                        "The driver does not report how much memory process %d of environment %s uses on device %d"
-                                .formatted(
-                                        use.process().pid(),
-                                        SafeText.escape(share.environment().eid()),
-                                        share.device())));
-    }
-
-    private static RuleResult users(List<Snapshot> hosts, RuleContext context) {
-        var limits = context.limits();
+    private static void users(List<Snapshot> hosts, RuleCheck check) {
+        var limits = check.limits();
         var byUser = new TreeMap<String, List<MemoryUse>>();
-        var problems = new ArrayList<HostProblem>();
-        for (var snapshot : hosts) {
-            var environments = snapshot.environmentsById();
-            for (var process : snapshot.processes()) {
-                userOf(snapshot, environments, process)
-                        .filter(user -> limits.limitFor(user).isPresent())
-                        .ifPresent(user -> {
-                            byUser.computeIfAbsent(user, _ -> new ArrayList<>())
-                                    .add(new MemoryUse(snapshot.host(), process, known(process)));
-                            unknown(snapshot.host(), user, process).forEach(problems::add);
-                        });
+        for (var host : hosts) {
+            var environments = host.environmentsById();
+            for (var process : host.processes()) {
+                var user = userOf(host, environments, process);
+                if (user == null || limits.limitFor(user).isEmpty()) {
+                    continue;
+                }
+                var known = process.usage().stream()
+                        .map(DeviceUsage::memory)
+                        .filter(Objects::nonNull)
+                        .toList();
+                byUser.computeIfAbsent(user, _ -> new ArrayList<>())
+                        .add(new MemoryUse(host.host(), process, known.stream().reduce(Memory.ZERO, Memory::plus)));
+                if (known.size() < process.usage().size()) {
+                    check.problem(
+                            host,
+                            ProblemCode.MEMORY_UNKNOWN,
+                            "The driver does not report how much memory process %d of user %s uses"
+                                    .formatted(process.pid(), SafeText.escape(user)));
+                }
             }
         }
-        var findings = new ArrayList<RuleFinding>();
         byUser.forEach((user, uses) -> {
             var allowed = Memory.ofMebibytes(limits.limitFor(user).orElseThrow());
             if (MemoryUse.sum(uses).compareTo(allowed) > 0) {
-                findings.addAll(user(user, uses, allowed, context));
+                addUser(user, uses, allowed, check);
             }
         });
-        return new RuleResult(findings, problems);
     }
 
-    /** Returns the findings of a user: one for each machine with a process to terminate, or else for the one with the most memory. */
-    private static List<RuleFinding> user(String user, List<MemoryUse> uses, Memory allowed, RuleContext context) {
-        var chosen = new MemoryVictims(context.ending());
+    /** Adds a finding for each machine with a process to terminate, or else for the one with the most memory of the user. */
+    private static void addUser(String user, List<MemoryUse> uses, Memory allowed, RuleCheck check) {
+        var chosen = new MemoryVictims(check.ending());
         chosen.add(allowed, uses);
         var victims = chosen.choose();
         var byHost = uses.stream().collect(Collectors.groupingBy(MemoryUse::host, TreeMap::new, Collectors.toList()));
@@ -180,20 +174,21 @@ final class MemoryRules {
                 .formatted(
                         SafeText.escape(user),
                         used.megabytes(),
-                        onHosts(context.fleet(), byHost.size()),
+                        onHosts(check.fleet(), byHost.size()),
                         used.minus(allowed).megabytes());
         var largest = byHost.entrySet().stream()
                 .max(Comparator.comparing(entry -> MemoryUse.sum(entry.getValue())))
                 .orElseThrow()
                 .getKey();
-        return byHost.entrySet().stream()
-                .filter(host -> victims.isEmpty()
-                        ? host.getKey().equals(largest)
-                        : host.getValue().stream().anyMatch(use -> victims.contains(use.target())))
-                .map(host -> new RuleFinding(
-                        violation(user, host.getKey(), host.getValue(), message),
-                        MemoryVictims.terminations(host.getValue(), victims, context.ending())))
-                .toList();
+        byHost.forEach((host, there) -> {
+            if (victims.isEmpty()
+                    ? host.equals(largest)
+                    : there.stream().anyMatch(use -> victims.contains(use.target()))) {
+                check.add(
+                        violation(user, host, there, message),
+                        MemoryVictims.terminations(there, victims, check.ending()));
+            }
+        });
     }
 
     static String onHosts(Fleet fleet, int hosts) {
@@ -215,40 +210,22 @@ final class MemoryRules {
     }
 
     /**
-     * Returns the user of a process: the account of the real uid, or else the uid. Empty for root, and for a container of root, in which
+     * Returns the user of a process: the account of the real uid, or else the uid. Null for root, and for a container of root, in which
      * the uid can be any number.
      */
-    private static Optional<String> userOf(
-            Snapshot snapshot, Map<String, Environment> environments, GpuProcess process) {
+    private static @Nullable String userOf(Snapshot host, Map<String, Environment> environments, GpuProcess process) {
         var workload = process.workload();
         if (workload != null && workload.isInContainerOfRoot()) {
-            return Optional.empty();
+            return null;
         }
         var environment = process.environment(environments).orElse(null);
         var uid = environment == null
-                ? snapshot.subordinateUids().ownerOf(process.uid())
-                : snapshot.userOf(process.uid(), environment);
+                ? host.subordinateUids().ownerOf(process.uid())
+                : host.userOf(process.uid(), environment);
         return uid == null || uid == 0
-                ? Optional.empty()
-                : snapshot.details().accounts().namesOf(uid).stream()
+                ? null
+                : host.details().accounts().namesOf(uid).stream()
                         .min(Comparator.naturalOrder())
-                        .or(() -> Optional.of(uid.toString()));
-    }
-
-    private static Memory known(GpuProcess process) {
-        return process.usage().stream()
-                .map(DeviceUsage::memory)
-                .filter(Objects::nonNull)
-                .reduce(Memory.ZERO, Memory::plus);
-    }
-
-    private static Stream<HostProblem> unknown(String host, String user, GpuProcess process) {
-        return process.usage().stream().allMatch(use -> use.memory() != null)
-                ? Stream.empty()
-                : Stream.of(new HostProblem(
-                        host,
-                        ProblemCode.MEMORY_UNKNOWN,
-                        "The driver does not report how much memory process %d of user %s uses"
-                                .formatted(process.pid(), SafeText.escape(user))));
+                        .orElseGet(uid::toString);
     }
 }

@@ -5,9 +5,8 @@ import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.policy.Plan.HostProblem;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.Rule.ExpectedExits;
-import dev.genv.enforcer.policy.Rule.RuleContext;
+import dev.genv.enforcer.policy.Rule.RuleCheck;
 import dev.genv.enforcer.policy.Rule.RuleFinding;
-import dev.genv.enforcer.policy.Rule.RuleResult;
 import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
@@ -88,7 +87,7 @@ public final class Policy {
             if (config.mode() == RuleMode.OFF) {
                 continue;
             }
-            var result = rule.check(new RuleContext(fleet, ending, config.limits(), idle));
+            var result = rule.check(fleet, ending, config.limits(), idle);
             findings.addAll(result.findings());
             problems.addAll(result.problems());
             if (config.mode() == RuleMode.ENFORCE) {
@@ -98,7 +97,7 @@ public final class Policy {
         return new Plan(findings.stream().map(RuleFinding::violation).toList(), merge(findings), problems);
     }
 
-    private static List<HostProcess> terminated(RuleResult result) {
+    private static List<HostProcess> terminated(RuleCheck result) {
         return result.findings().stream()
                 .flatMap(finding -> finding.actions().stream())
                 .filter(Action.Terminate.class::isInstance)

@@ -5,19 +5,14 @@ import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.Snapshot.Unlisted.Holder;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.Rule.RuleBasis;
-import dev.genv.enforcer.policy.Rule.RuleContext;
-import dev.genv.enforcer.policy.Rule.RuleFinding;
-import dev.genv.enforcer.policy.Rule.RuleResult;
+import dev.genv.enforcer.policy.Rule.RuleCheck;
 import dev.genv.enforcer.policy.Rule.RuleSetting;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /** The rules that a single process violates by the environment that it names and the devices that it uses. */
 final class ProcessRules {
@@ -92,47 +87,30 @@ final class ProcessRules {
 
     private ProcessRules() {}
 
-    private static RuleResult outside(Snapshot snapshot, RuleContext context) {
-        return new RuleResult(snapshot.processes().stream()
-                .filter(process -> process.membership() instanceof Membership.Outside)
-                .map(process -> RuleFinding.ofProcess(
-                        NON_ENV_PROCESSES,
-                        context,
-                        snapshot,
-                        process,
-                        "Process %d is not running in a GPU environment".formatted(process.pid()),
-                        process.userName(),
-                        null,
-                        process.devices()))
-                .toList());
+    private static void outside(Snapshot host, RuleCheck check) {
+        for (var process : host.processes()) {
+            if (process.membership() instanceof Membership.Outside) {
+                var message = "Process %d is not running in a GPU environment".formatted(process.pid());
+                check.terminate(host, process, null, process.devices(), message);
+            }
+        }
     }
 
-    private static RuleResult inactive(Snapshot snapshot, RuleContext context) {
-        var findings = new ArrayList<RuleFinding>();
-        var environments = snapshot.environmentsById();
-        for (var process : snapshot.processes()) {
+    private static void inactive(Snapshot host, RuleCheck check) {
+        var environments = host.environmentsById();
+        for (var process : host.processes()) {
             if (process.membership() instanceof Membership.InEnvironment(var eid) && !environments.containsKey(eid)) {
                 var message = "Process %d names environment %s, which is not active"
                         .formatted(process.pid(), SafeText.escape(eid));
-                findings.add(RuleFinding.ofProcess(
-                        INACTIVE_ENV_PROCESSES,
-                        context,
-                        snapshot,
-                        process,
-                        message,
-                        process.userName(),
-                        eid,
-                        process.devices()));
+                check.terminate(host, process, null, process.devices(), message);
             }
         }
-        return new RuleResult(findings);
     }
 
-    private static RuleResult notAttached(Snapshot snapshot, RuleContext context) {
-        var findings = new ArrayList<RuleFinding>();
-        var devices = snapshot.devicesByIndex();
-        var processes = snapshot.processesByEnvironment();
-        for (var environment : snapshot.environments()) {
+    private static void notAttached(Snapshot host, RuleCheck check) {
+        var devices = host.devicesByIndex();
+        var processes = host.processesByEnvironment();
+        for (var environment : host.environments()) {
             for (var process : processes.getOrDefault(environment.eid(), List.of())) {
                 var strange = process.devices().stream()
                         .filter(device -> isOthers(device, environment, devices))
@@ -140,19 +118,10 @@ final class ProcessRules {
                 if (!strange.isEmpty()) {
                     var message = "Process %d from environment %s is using non-attached GPU(s) %s"
                             .formatted(process.pid(), SafeText.escape(environment.eid()), Messages.list(strange));
-                    findings.add(RuleFinding.ofProcess(
-                            ENV_DEVICES,
-                            context,
-                            snapshot,
-                            process,
-                            message,
-                            environment.user().orElse(null),
-                            environment.eid(),
-                            strange));
+                    check.terminate(host, process, environment, strange, message);
                 }
             }
         }
-        return new RuleResult(findings);
     }
 
     /** A device that the state does not describe may be attached to the environment. */
@@ -161,41 +130,22 @@ final class ProcessRules {
         return device != null && !device.isAttachedTo(environment.eid());
     }
 
-    private static RuleResult unlisted(Snapshot snapshot, RuleContext context) {
-        var findings = new ArrayList<RuleFinding>();
-        var environments = snapshot.environmentsById();
-        var devices = snapshot.devicesByIndex();
-        for (var holder : snapshot.unlisted().holders()) {
-            if (holder.used().isEmpty()) {
-                continue; // another process may have passed the file to it
-            }
-            switch (holder.process().membership()) {
-                case Membership.Outside _ -> findings.add(unlisted(snapshot, context, holder, null, null));
-                case Membership.InEnvironment(var eid) -> {
-                    var environment = environments.get(eid);
-                    if (environment == null
-                            || holder.used().stream().allMatch(device -> isOthers(device, environment, devices))) {
-                        findings.add(unlisted(snapshot, context, holder, eid, environment));
-                    }
-                }
-                case Membership.Unknown _ -> {}
+    private static void unlisted(Snapshot host, RuleCheck check) {
+        var environments = host.environmentsById();
+        var devices = host.devicesByIndex();
+        for (var holder : host.unlisted().holders()) {
+            var process = holder.process();
+            var used = holder.used();
+            var environment = process.environment(environments).orElse(null);
+            var isAttached =
+                    environment != null && !used.stream().allMatch(device -> isOthers(device, environment, devices));
+            // If none is used, another process may have passed the files to it.
+            if (!used.isEmpty() && !(process.membership() instanceof Membership.Unknown) && !isAttached) {
+                var message =
+                        "Process %d uses GPU(s) %s without being listed, and is in no environment that they are attached to"
+                                .formatted(process.pid(), Messages.list(used));
+                check.report(host, process, environment, used, message);
             }
         }
-        return new RuleResult(findings);
-    }
-
-    private static RuleFinding unlisted(
-            Snapshot snapshot,
-            RuleContext context,
-            Holder holder,
-            @Nullable String eid,
-            @Nullable Environment environment) {
-        var process = holder.process();
-        var message =
-                "Process %d uses GPU(s) %s without being listed, and is in no environment that they are attached to"
-                        .formatted(process.pid(), Messages.list(holder.used()));
-        var user = environment == null ? process.userName() : environment.user().orElse(null);
-        return RuleFinding.ofProcess(UNLISTED_PROCESSES, context, snapshot, process, message, user, eid, holder.used())
-                .withoutActions();
     }
 }

@@ -1,80 +1,107 @@
 package dev.genv.enforcer.policy;
 
+import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Plan.HostProblem;
 import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.function.BiFunction;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** What a rule checks: the whole fleet, because a user's quota spans machines. It has no state. */
 @FunctionalInterface
 public interface Rule {
-    /** Returns what it finds on these hosts of the fleet, of which all parts that it requires were observed. */
-    RuleResult check(List<Snapshot> hosts, RuleContext context);
+    /** Adds what it finds on these hosts of the fleet, of which all parts that it requires were observed. */
+    void check(List<Snapshot> hosts, RuleCheck check);
 
     /** Returns a rule that checks each host by itself. */
-    static Rule ofHost(BiFunction<Snapshot, RuleContext, RuleResult> check) {
-        return (hosts, context) -> {
-            var results = hosts.stream().map(host -> check.apply(host, context)).toList();
-            return new RuleResult(
-                    results.stream().flatMap(each -> each.findings().stream()).toList(),
-                    results.stream().flatMap(each -> each.problems().stream()).toList());
-        };
+    static Rule ofHost(BiConsumer<Snapshot, RuleCheck> rule) {
+        return (hosts, check) -> hosts.forEach(host -> rule.accept(host, check));
     }
 
     /**
-     * What a rule must know.
+     * One check of a rule: what it must know, and what it finds.
      *
      * @param ending the processes that are treated as gone: they may still violate the rule, but no other process is terminated for what they hold
+     * @param problems what prevented a check
      */
-    record RuleContext(Fleet fleet, ExpectedExits ending, Limits limits, IdleLimits idle) {}
+    record RuleCheck(
+            RuleDefinition rule,
+            Fleet fleet,
+            ExpectedExits ending,
+            Limits limits,
+            IdleLimits idle,
+            List<RuleFinding> findings,
+            List<HostProblem> problems) {
+        RuleCheck(RuleDefinition rule, Fleet fleet, ExpectedExits ending, Limits limits, IdleLimits idle) {
+            this(rule, fleet, ending, limits, idle, new ArrayList<>(), new ArrayList<>());
+        }
 
-    /** The result of a rule: its violations, and the problems that prevented a check. */
-    record RuleResult(List<RuleFinding> findings, List<HostProblem> problems) {
-        RuleResult(List<RuleFinding> findings) {
-            this(findings, List.of());
+        void add(Violation violation, List<Action> actions) {
+            findings.add(new RuleFinding(violation, actions));
+        }
+
+        void problem(Snapshot host, ProblemCode code, String detail) {
+            problems.add(new HostProblem(host.host(), code, detail));
+        }
+
+        /**
+         * Adds a violation of a single process, which is to be terminated.
+         *
+         * @param environment the one that it names; null if it names none, or if that is not active
+         */
+        void terminate(
+                Snapshot host,
+                GpuProcess process,
+                @Nullable Environment environment,
+                List<Integer> devices,
+                String message) {
+            add(
+                    violation(host, process, environment, devices, message),
+                    List.of(new Action.Terminate(host.host(), process)));
+        }
+
+        /** Adds such a violation that is only reported. */
+        void report(
+                Snapshot host,
+                GpuProcess process,
+                @Nullable Environment environment,
+                List<Integer> devices,
+                String message) {
+            add(violation(host, process, environment, devices, message), List.of());
+        }
+
+        private Violation violation(
+                Snapshot host,
+                GpuProcess process,
+                @Nullable Environment environment,
+                List<Integer> devices,
+                String message) {
+            return new Violation(
+                    rule,
+                    host.host(),
+                    Violation.subjectOf(process.id()),
+                    Messages.on(fleet, host.host()) + message,
+                    environment == null
+                            ? process.userName()
+                            : environment.user().orElse(null),
+                    process.environmentId().orElse(null),
+                    devices,
+                    List.of(process));
         }
     }
 
     /** A violation, and the actions that its rule asks for. */
-    record RuleFinding(Violation violation, List<Action> actions) {
-
-        /** Creates the finding of a single process that is to be terminated. */
-        static RuleFinding ofProcess(
-                RuleDefinition rule,
-                RuleContext context,
-                Snapshot snapshot,
-                GpuProcess process,
-                String message,
-                @Nullable String user,
-                @Nullable String environment,
-                List<Integer> devices) {
-            var host = snapshot.host();
-            var violation = new Violation(
-                    rule,
-                    host,
-                    Violation.subjectOf(process.id()),
-                    Messages.on(context.fleet(), host) + message,
-                    user,
-                    environment,
-                    devices,
-                    List.of(process));
-            return new RuleFinding(violation, List.of(new Action.Terminate(host, process)));
-        }
-
-        /** Returns the finding without its actions: it is only reported. */
-        RuleFinding withoutActions() {
-            return new RuleFinding(violation, List.of());
-        }
-    }
+    record RuleFinding(Violation violation, List<Action> actions) {}
 
     /**
      * The processes that rules treat as gone although they still run, and those that were expected to exit and did not.

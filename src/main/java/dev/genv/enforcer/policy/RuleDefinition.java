@@ -1,10 +1,13 @@
 package dev.genv.enforcer.policy;
 
+import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.Rule.ExpectedExits;
 import dev.genv.enforcer.policy.Rule.RuleBasis;
-import dev.genv.enforcer.policy.Rule.RuleContext;
-import dev.genv.enforcer.policy.Rule.RuleResult;
+import dev.genv.enforcer.policy.Rule.RuleCheck;
 import dev.genv.enforcer.policy.Rule.RuleSetting;
+import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
 import java.util.List;
 import java.util.Set;
 
@@ -31,12 +34,11 @@ public record RuleDefinition(
         Rule check) {
 
     /** Checks the observed hosts of which all required parts were observed. */
-    RuleResult check(RuleContext context) {
+    RuleCheck check(Fleet fleet, ExpectedExits ending, Limits limits, IdleLimits idle) {
+        var found = new RuleCheck(this, fleet, ending, limits, idle);
         var parts = requiredParts.toArray(SnapshotPart[]::new);
-        var checkable = context.fleet().snapshots().stream()
-                .filter(snapshot -> snapshot.has(parts))
-                .toList();
-        return check.check(checkable, context);
+        check.check(fleet.snapshots().stream().filter(host -> host.has(parts)).toList(), found);
+        return found;
     }
 
     /** Whether the rule acts only on the uids of processes, so that it cannot be enforced where they are not reported. */

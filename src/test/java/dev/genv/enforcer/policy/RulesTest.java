@@ -4,12 +4,9 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.Rule.ExpectedExits;
 import dev.genv.enforcer.policy.Rule.RuleBasis;
-import dev.genv.enforcer.policy.Rule.RuleContext;
-import dev.genv.enforcer.policy.Rule.RuleResult;
 import dev.genv.enforcer.policy.Rule.RuleSetting;
 import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
@@ -63,14 +60,6 @@ class RulesTest {
         assertThat(rule.modeSetting().kind()).isIn(RuleSetting.Kind.MODE, RuleSetting.Kind.REPORT_MODE);
     }
 
-    private static RuleContext context(Fleet fleet) {
-        return new RuleContext(
-                fleet,
-                new ExpectedExits(Set.of(), Set.of(), Set.of()),
-                new Limits(0, java.util.Map.of()),
-                IdleLimits.DEFAULT);
-    }
-
     @Test
     void aLimitTakesTheNameOfTheRule() {
         assertThat(Rules.definitions()).allSatisfy(rule -> {
@@ -91,15 +80,16 @@ class RulesTest {
                 RuleBasis.LISTED_PROCESSES,
                 Set.of(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS),
                 List.of(),
-                Rule.ofHost((snapshot, _) -> {
-                    checked.add(snapshot.host());
-                    return new RuleResult(List.of());
-                }));
-        rule.check(context(remote(
-                host("gpu-1"),
-                host("gpu-2").missing(SnapshotPart.PROCESSES),
-                host("gpu-3").missing(SnapshotPart.ENVIRONMENTS),
-                host("gpu-4").missing(SnapshotPart.ATTACHMENTS))));
+                Rule.ofHost((snapshot, _) -> checked.add(snapshot.host())));
+        rule.check(
+                remote(
+                        host("gpu-1"),
+                        host("gpu-2").missing(SnapshotPart.PROCESSES),
+                        host("gpu-3").missing(SnapshotPart.ENVIRONMENTS),
+                        host("gpu-4").missing(SnapshotPart.ATTACHMENTS)),
+                new ExpectedExits(Set.of(), Set.of(), Set.of()),
+                Limits.NONE,
+                IdleLimits.DEFAULT);
         assertThat(checked).containsExactly("gpu-1", "gpu-4");
     }
 
