@@ -9,7 +9,7 @@ import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** One row of the fact table: what is unusual about a machine, and what must be observed. */
+/** One row of the fact table: what is unusual about a machine, and what the node must observe. */
 final class FactRow {
     final String name;
     final List<Step> steps = new ArrayList<>();

@@ -5,9 +5,6 @@ import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
 import static dev.genv.enforcer.observation.table.FactRow.row;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
-import dev.genv.enforcer.host.Reading;
-import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
@@ -22,42 +19,37 @@ final class ImmunityRows {
     private static final String SERVER = "/opt/server";
     private static final String CORRECT = "; correct it, or remove it from GENV_ENFORCER_PROTECTED_EXECUTABLES";
 
-    private static final Reading<ProgramFile> UNTRUSTED = Reading.failed(Failure.UNTRUSTED, "others can change it");
-
     static final List<FactRow> ROWS = List.of(
             row("a protected program", ImmunityRows::runServer).check(isProtected("it runs /opt/server")),
             row("a program with the name of a protected one", machine -> {
                         machine.protect(SERVER, "alice");
-                        var other = machine.program("/home/server");
-                        machine.runs(812, other, Reading.of(DescribedMachine.file("/home/server")));
+                        machine.runs(812, machine.program("/home/server"));
                     })
                     .check(ImmunityRows::isNotImmune),
             row("a protected program that is replaced while it runs", ImmunityRows::runServer)
-                    .then(machine ->
-                            machine.runs(812, machine.replace(SERVER), Reading.of(DescribedMachine.file(SERVER))))
+                    .then(machine -> machine.runs(812, machine.replace(SERVER)))
                     .check(isProtected("it runs /opt/server")),
             row("a replaced program that belongs to a user by now", ImmunityRows::runServer)
                     .then(machine -> {
                         var old = machine.replace(SERVER);
                         Files.setAttribute(old, "unix:uid", (int) ALICE);
-                        machine.runs(812, old, UNTRUSTED);
+                        machine.runs(812, old);
                     })
                     .check(ImmunityRows::isNotImmune),
             row("a replaced program that others can write by now", ImmunityRows::runServer)
                     .then(machine -> {
                         var old = machine.replace(SERVER);
                         Files.setAttribute(old, "unix:mode", 0666);
-                        machine.runs(812, old, UNTRUSTED);
+                        machine.runs(812, old);
                     })
                     .check(ImmunityRows::isNotImmune),
             row("a protected program of another user", machine -> {
-                        var program = machine.protect(SERVER, "bob");
-                        machine.runs(812, program, Reading.of(DescribedMachine.file(SERVER)));
+                        machine.runs(812, machine.protect(SERVER, "bob"));
                     })
                     .check(ImmunityRows::isNotImmune),
             row("a program that cannot be reached", machine -> {
                         machine.protect(SERVER, "alice");
-                        machine.runs(812, Path.of("/no/such/server"), UNTRUSTED);
+                        machine.runs(812, Path.of("/no/such/server"));
                     })
                     .check(ImmunityRows::isNotImmune),
             row("an unknown program", machine -> machine.protect(SERVER, "alice"))
@@ -72,7 +64,6 @@ final class ImmunityRows {
             row("a protected program that is a directory", machine -> {
                         Files.createDirectories(machine.proc.hostRoot().resolve("opt/server"));
                         machine.programs.add(new ProtectedExecutable(Path.of(SERVER), "0"));
-                        machine.programFiles.put(SERVER, Reading.failed(Failure.UNTRUSTED, "it is not a file"));
                     })
                     .problem("PROTECTED_UNUSABLE: /opt/server protects no process (it must be a file of root that no"
                             + " other user can write): it is not a file"
@@ -80,10 +71,7 @@ final class ImmunityRows {
             row("a protected program in a loop of links", machine -> {
                         Files.createSymbolicLink(machine.proc.hostRoot().resolve("loop"), Path.of("loop"));
                         machine.programs.add(new ProtectedExecutable(Path.of("/loop"), "alice"));
-                        machine.programFiles.put(
-                                "/loop", Reading.failed(Failure.OTHER, "Too many levels of symbolic links"));
-                        machine.runs(
-                                812, machine.program("/opt/other"), Reading.of(DescribedMachine.file("/opt/other")));
+                        machine.runs(812, machine.program("/opt/other"));
                     })
                     .problem("PROTECTED_UNUSABLE: /loop cannot be examined, so no process that may run it is"
                             + " terminated: Too many levels of symbolic links"
@@ -133,7 +121,7 @@ final class ImmunityRows {
             row("a subordinate uid", machine -> machine.process(812, 100_001, "GENV_ENVIRONMENT_ID=a"))
                     .check(seen ->
                             assertThat(seen.subordinateUids().ownerOf(100_001L)).isEqualTo(ALICE)),
-            row("no capabilities", machine -> machine.access(0, "pid:[4026531836]", ""))
+            row("no capabilities", machine -> machine.access(0, 4026531836L, ""))
                     .problem("MISSING_PRIVILEGE: SYS_PTRACE: the environment variables of other users' processes cannot"
                             + " be read: run as root with --cap-add SYS_PTRACE")
                     .problem("MISSING_PRIVILEGE: DAC_READ_SEARCH: the environment variables of other users' processes"
@@ -142,12 +130,12 @@ final class ImmunityRows {
                             + " --cap-add KILL"),
             row(
                             "a profile of a container engine",
-                            machine -> machine.access(-1, "pid:[4026531836]", "docker-default (enforce)"))
+                            machine -> machine.access(-1, 4026531836L, "docker-default (enforce)"))
                     .problem("MISSING_PRIVILEGE: APPARMOR: the profile docker-default prevents reading and signalling"
                             + " other processes: run with --security-opt apparmor=unconfined"),
             row("another PID namespace", machine -> {
                         machine.requireHostPid = true;
-                        machine.access(-1, "pid:[4026532281]", "");
+                        machine.access(-1, 4026532281L, "");
                     })
                     .problem("MISSING_PRIVILEGE: HOST_PID: this is not the host's PID namespace, so the pids of GPU"
                             + " processes refer to other processes here: run with --pid=host")
@@ -158,7 +146,7 @@ final class ImmunityRows {
     private ImmunityRows() {}
 
     private static void runServer(DescribedMachine machine) throws IOException {
-        machine.runs(812, machine.protect(SERVER, "alice"), Reading.of(DescribedMachine.file(SERVER)));
+        machine.runs(812, machine.protect(SERVER, "alice"));
     }
 
     private static Immunity immunity(Snapshot observation) {

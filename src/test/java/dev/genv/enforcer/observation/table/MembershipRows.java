@@ -12,7 +12,6 @@ import dev.genv.enforcer.model.Membership.MembershipSource;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.testsupport.fake.FakeProc.FakeProcess;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.function.Consumer;
 
@@ -29,15 +28,12 @@ final class MembershipRows {
             row("an overwritten environ without relatives", machine -> overwritten(machine, 1))
                     .problem(NOTHING_FOUND),
             row("an overwritten environ in which an id is still readable", machine -> {
-                        var rest = ("title\0" + ID + "a\0").getBytes(StandardCharsets.US_ASCII);
-                        overwritten(machine, 1).environ(rest);
-                        machine.environ(812, rest.length, "a", false);
+                        overwritten(machine, 1).environ("title", ID + "a");
                     })
                     .problem(NOTHING_FOUND),
             row("an environ that was intact in an earlier observation", _ -> {})
                     .then(machine -> {
                         machine.process(812, ALICE, ID + "a").overwrite();
-                        machine.environ(812, 22, "", false);
                     })
                     .check(membership("a", MembershipSource.EARLIER)),
             row("an ancestor that names an environment", machine -> {
@@ -47,7 +43,6 @@ final class MembershipRows {
                     .check(membership("b", MembershipSource.ANCESTOR)),
             row("an ancestor of another user", machine -> {
                         related(machine, BOB, ID + "b");
-                        machine.related.clear();
                         overwritten(machine, 900).session(900);
                     })
                     .problem(NOTHING_FOUND),
@@ -67,7 +62,6 @@ final class MembershipRows {
                         related(machine, ALICE, "HOME=/");
                         overwritten(machine, 900).session(900);
                         machine.process(901, ALICE, ID + "b").session(900);
-                        machine.related.add(901);
                         machine.envs(env("b", ALICE, "alice", "900"));
                         machine.devices(device(0, "b"), device(1));
                     })
@@ -89,7 +83,6 @@ final class MembershipRows {
                                 .threads(2)
                                 .state('Z');
                         process.thread(813).environ("HOME=/").overwrite();
-                        machine.environ(812, 7, "", false);
                     })
                     .check(membership("b", MembershipSource.ANCESTOR)));
 
@@ -100,13 +93,11 @@ final class MembershipRows {
         machine.process(950, ALICE);
         machine.envs(env("a", ALICE, "alice", "950"));
         var process = machine.process(812, ALICE, "HOME=/").overwrite().parent(parent);
-        machine.environ(812, 7, "", false);
         return process;
     }
 
     /** Process 900, to which process 812 is related. */
     private static FakeProcess related(DescribedMachine machine, long uid, String variable) throws IOException {
-        machine.related.add(900);
         return machine.process(900, uid, variable);
     }
 

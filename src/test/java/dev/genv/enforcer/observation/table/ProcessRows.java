@@ -8,10 +8,6 @@ import static dev.genv.enforcer.observation.table.DescribedMachine.env;
 import static dev.genv.enforcer.observation.table.FactRow.row;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.host.Bytes;
-import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
-import dev.genv.enforcer.host.Reading;
-import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Sha256;
@@ -51,16 +47,11 @@ final class ProcessRows {
             row("an id that is not UTF-8", machine -> {
                         byte[] id = {'x', (byte) 0xff};
                         machine.process(812, ALICE).environ(environ(id));
-                        machine.environs.put(
-                                812, Reading.of(new EnvironFacts(23, Bytes.of(id), "", true, Bytes.EMPTY)));
                     })
                     .check(membership(new Membership.InEnvironment("not-utf-8:78ff"))),
             row("an id that is too long", machine -> {
                         var id = "i".repeat(5000).getBytes(StandardCharsets.US_ASCII);
                         machine.process(812, ALICE).environ(environ(id));
-                        var first = Bytes.of("i".repeat(EnvironFacts.LONGEST_ID).getBytes(StandardCharsets.US_ASCII));
-                        machine.environs.put(
-                                812, Reading.of(new EnvironFacts(5021, first, Sha256.hex(id), true, Bytes.EMPTY)));
                     })
                     .check(membership(new Membership.InEnvironment("too-long:" + "i".repeat(32) + ":"
                             + Sha256.hex("i".repeat(5000).getBytes(StandardCharsets.US_ASCII))))),
@@ -68,30 +59,19 @@ final class ProcessRows {
                         var environ = machine.process(812, ALICE).file("environ");
                         Files.delete(environ);
                         Files.createDirectory(environ);
-                        machine.environs.put(812, Reading.failed(Failure.OTHER, "Is a directory"));
                     })
                     .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ cannot be read: Is a"
                             + " directory"),
-            row("an environ that does not answer", machine -> {
-                        hang(machine, 812, ALICE, "environ");
-                        machine.environs.put(812, Reading.failed(Failure.TIMEOUT, ""));
-                    })
+            row("an environ that does not answer", machine -> hang(machine, 812, ALICE, "environ"))
                     .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ does not answer"),
-            row("no environ", machine -> {
-                        Files.delete(machine.process(812, ALICE).file("environ"));
-                        machine.environs.put(812, Reading.failed(Failure.ABSENT, NO_FILE));
-                    })
+            row(
+                            "no environ",
+                            machine -> Files.delete(machine.process(812, ALICE).file("environ")))
                     .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ cannot be read: " + NO_FILE),
             row("environs that do not answer in the time of an observation", machine -> {
                         var lines = new StringBuilder();
                         for (var pid = 812; pid < 818; pid++) {
                             hang(machine, pid, ALICE, "environ");
-                            machine.environs.put(
-                                    pid,
-                                    pid < 816
-                                            ? Reading.failed(Failure.TIMEOUT, "")
-                                            : Reading.failed(
-                                                    Failure.NO_TIME, "no time was left to wait for its answer"));
                             lines.append("GPU-0, %d, 1\n".formatted(pid));
                         }
                         machine.process(818, BOB, ID + "b");
@@ -112,7 +92,6 @@ final class ProcessRows {
             row("an unreadable uid", machine -> {
                         var status = machine.process(812, ALICE, ID + "a").file("status");
                         Files.writeString(status, "Name:\tpython\nUid:\tnobody\n");
-                        machine.uids.put(812, Reading.failed(Failure.ABSENT, ""));
                     })
                     .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: its real uid cannot be read"),
             row(
@@ -134,7 +113,6 @@ final class ProcessRows {
                         var process =
                                 machine.process(812, ALICE, ID + "a").threads(2).state('Z');
                         process.thread(813).environ(ID + "b");
-                        machine.environ(812, 22, "b", true);
                     })
                     .check(membership(new Membership.InEnvironment("b"))),
             row(

@@ -2,6 +2,7 @@ package dev.genv.enforcer.observation.table;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.enforcement.host.Machine;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
@@ -26,12 +27,16 @@ class ReusedPidTest {
     private static final long NOW = 100 * DescribedMachine.UPTIME;
 
     private DescribedMachine machine;
+    /** The agent, whose clock is a file. */
+    private Machine hands;
+
     private Observer observer;
 
     @BeforeEach
     void listAPid(@TempDir Path folder) throws IOException {
         machine = new DescribedMachine(folder);
-        observer = new Observer(machine.settings());
+        hands = machine.agent();
+        observer = new Observer(machine.node().settings());
         machine.listProcesses("GPU-0, 900, 9000\n", 0);
         machine.listDevices("0, GPU-0, 9000\n1, GPU-1, 0\n", 0);
         machine.driver("GPU-0");
@@ -42,8 +47,8 @@ class ReusedPidTest {
         machine.close();
     }
 
-    private Snapshot observe() throws IOException {
-        return observer.observe(machine.facts(), Set.of(), true);
+    private Snapshot observe() throws Exception {
+        return observer.observe(hands.observe(observer.request(Set.of(), true)), Set.of(), true);
     }
 
     private FakeProcess bob(long startTime) throws IOException {
@@ -73,7 +78,7 @@ class ReusedPidTest {
         it was started during the listing and was unreadable | unreadable 1, observe, bob 1, later, observe | unreadable, listed
         an unreadable process makes the service forget nothing | observe, unreadable -5, observe, bob -5, observe | none, unreadable, reused
         """)
-    void processIsTheListedOne(String name, String steps, String expected) throws IOException {
+    void processIsTheListedOne(String name, String steps, String expected) throws Exception {
         var found = new ArrayList<String>();
         for (var step : steps.split(", ", -1)) {
             var words = step.split(" ", -1);
@@ -86,7 +91,7 @@ class ReusedPidTest {
                 case "list" -> machine.listProcesses(listed, 0);
                 case "incomplete" -> machine.listProcesses(listed + "GPU-9, 901, 10\n", 0);
                 case "fail" -> machine.listProcesses("", 9);
-                case "later" -> machine.ticks += 10;
+                case "later" -> machine.proc.writeUptime(DescribedMachine.UPTIME + 1);
                 default -> throw new IllegalArgumentException(step);
             }
         }

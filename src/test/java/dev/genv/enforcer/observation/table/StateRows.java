@@ -3,26 +3,17 @@ package dev.genv.enforcer.observation.table;
 import static dev.genv.enforcer.model.SnapshotPart.ATTACHMENTS;
 import static dev.genv.enforcer.model.SnapshotPart.ENVIRONMENTS;
 import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
-import static dev.genv.enforcer.observation.table.DescribedMachine.LOCK_LIMIT;
 import static dev.genv.enforcer.observation.table.DescribedMachine.device;
 import static dev.genv.enforcer.observation.table.DescribedMachine.env;
 import static dev.genv.enforcer.observation.table.FactRow.row;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.host.HostFacts.LivenessFacts.Kernels;
-import dev.genv.enforcer.host.Reading.Failure;
-import dev.genv.enforcer.host.StateFacts.Directory;
-import dev.genv.enforcer.host.StateFacts.LockFacts;
-import dev.genv.enforcer.host.StateFacts.StateFile;
-import dev.genv.enforcer.host.StateFacts.StateFile.Cause;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.testsupport.linux.Fifo;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
-import java.util.Set;
 
 /** genv's state, its lock and its environments. */
 final class StateRows {
@@ -57,14 +48,12 @@ final class StateRows {
             row("a link in place of envs.json", machine -> {
                         machine.noFile("envs.json");
                         Files.createSymbolicLink(machine.state.resolve("envs.json"), Path.of("/etc/passwd"));
-                        unread(machine, "envs.json", Cause.SYMBOLIC_LINK, 0);
                     })
                     .problem("STATE_UNREADABLE: envs.json: is a symbolic link")
                     .missing(ENVIRONMENTS),
             row("a pipe in place of devices.json", machine -> {
                         machine.noFile("devices.json");
                         Fifo.at(machine.state.resolve("devices.json"));
-                        unread(machine, "devices.json", Cause.NOT_REGULAR, 0);
                     })
                     .problem("STATE_UNREADABLE: devices.json: is not a regular file")
                     .missing(ATTACHMENTS),
@@ -72,14 +61,12 @@ final class StateRows {
                         var file = machine.state.resolve("envs.json");
                         Files.createLink(machine.state.resolve("other"), file);
                         Files.setAttribute(file, "unix:mode", 0600);
-                        unread(machine, "envs.json", Cause.CLOSED, 2);
                     })
                     .problem("STATE_UNREADABLE: envs.json: is closed to other users and has 2 names (hard links):"
                             + " replace it by a copy")
                     .missing(ENVIRONMENTS),
             row("a file that is too large", machine -> {
                         Files.write(machine.state.resolve("devices.json"), new byte[(6 << 20) + 1]);
-                        unread(machine, "devices.json", Cause.TOO_LARGE, 6 << 20);
                     })
                     .problem("STATE_UNREADABLE: devices.json: is larger than 6291456 bytes")
                     .missing(ATTACHMENTS)
@@ -133,7 +120,6 @@ final class StateRows {
             row("a running kernel", machine -> {
                         machine.process(51, ALICE).arguments("python", "-f", "/run/kernel-k.json");
                         machine.envs(env("a", ALICE, "alice", "", "\"k\""));
-                        machine.kernels = new Kernels(Set.of("kernel-k.json"), "");
                     })
                     .check(seen -> assertThat(seen.environments()).hasSize(1)),
             row("a kernel that does not run", machine -> machine.envs(env("a", ALICE, "alice", "", "\"k\"")))
@@ -141,22 +127,18 @@ final class StateRows {
             row("arguments that do not answer", machine -> {
                         ProcessRows.hang(machine, 51, ALICE, "cmdline");
                         machine.envs(env("a", ALICE, "alice", "", "\"k\""));
-                        machine.kernels = new Kernels(Set.of(), "process 51 of uid 1003: reading its arguments hangs");
                     })
                     .problem(KERNELS + "reading its arguments hangs"),
             row("arguments of several processes that do not answer", machine -> {
                         ProcessRows.hang(machine, 51, ALICE, "cmdline");
                         ProcessRows.hang(machine, 900, ALICE, "cmdline");
                         machine.envs(env("a", ALICE, "alice", "", "\"k\""));
-                        machine.kernels = new Kernels(
-                                Set.of(), "process 51 of uid 1003: reading its arguments hangs (and 1 more)");
                     })
                     .problem(KERNELS + "reading its arguments hangs (and 1 more)"),
             row("a running kernel, and arguments that do not answer", machine -> {
                         machine.process(50, ALICE).arguments("python", "-f", "/run/kernel-k.json");
                         ProcessRows.hang(machine, 51, ALICE, "cmdline");
                         machine.envs(env("a", ALICE, "alice", "", "\"k\""));
-                        machine.kernels = new Kernels(Set.of("kernel-k.json"), "");
                     })
                     .check(seen -> assertThat(seen.environments()).hasSize(1)),
             row("unreadable arguments", machine -> {
@@ -164,8 +146,6 @@ final class StateRows {
                         Files.delete(arguments);
                         Files.createDirectory(arguments);
                         machine.envs(env("a", ALICE, "alice", "", "\"k\""));
-                        machine.kernels = new Kernels(
-                                Set.of(), "process 51 of uid 1003: its arguments cannot be read: Is a directory");
                     })
                     .problem(KERNELS + "its arguments cannot be read: Is a directory"),
             row(
@@ -175,29 +155,23 @@ final class StateRows {
             row("a directory in place of envs.json", machine -> {
                         machine.noFile("envs.json");
                         Files.createDirectory(machine.state.resolve("envs.json"));
-                        unread(machine, "envs.json", Cause.NOT_REGULAR, 0);
                     })
                     .problem("STATE_UNREADABLE: envs.json: is not a regular file")
                     .missing(ENVIRONMENTS),
             row("a file lease on envs.json", machine -> {
                         machine.open.add(RealFlock.takeLease(machine.state.resolve("envs.json")));
-                        machine.files.put(
-                                "envs.json",
-                                new StateFile.Unreadable(Cause.OTHER, 0, "Resource temporarily unavailable"));
                     })
                     .problem("STATE_UNREADABLE: envs.json: Resource temporarily unavailable")
                     .missing(ENVIRONMENTS),
             row("a link in place of the state directory", machine -> {
                         var elsewhere = Files.move(machine.state, machine.state.resolveSibling("elsewhere"));
                         Files.createSymbolicLink(machine.state, elsewhere);
-                        machine.directory = new Directory.Unreadable(Failure.OTHER, "is a symbolic link");
                     })
                     .problem("STATE_UNREADABLE: STATE: is a symbolic link")
                     .missing(ENVIRONMENTS, ATTACHMENTS),
             row("a file in place of the state directory", machine -> {
                         Files.move(machine.state, machine.state.resolveSibling("elsewhere"));
                         Files.createFile(machine.state);
-                        machine.directory = new Directory.Unreadable(Failure.OTHER, "is not a directory");
                     })
                     .problem("STATE_UNREADABLE: STATE: is not a directory")
                     .missing(ENVIRONMENTS, ATTACHMENTS),
@@ -213,17 +187,14 @@ final class StateRows {
             row("a state directory that is gone", _ -> {})
                     .then(machine -> {
                         Files.move(machine.state, machine.state.resolveSibling("before"));
-                        machine.directory = new Directory.Absent();
                     })
                     .problem("STATE_DIRECTORY_REPLACED: STATE existed at an earlier observation and is gone"),
             row("a directory in place of genv's lock", machine -> {
                         Files.createDirectory(machine.state.resolve("genv.lock"));
-                        machine.lock = unusable("is not a regular file");
                     })
                     .problem("LOCK_UNUSABLE: genv.lock is not a regular file" + WITHOUT_LOCK),
             row("a link in place of genv's lock", machine -> {
                         Files.createSymbolicLink(machine.state.resolve("genv.lock"), Path.of("/etc/passwd"));
-                        machine.lock = unusable("is a symbolic link");
                     })
                     .problem("LOCK_UNUSABLE: genv.lock is a symbolic link" + WITHOUT_LOCK),
             row("genv's lock held by a process", machine -> machine.holdLock(900, ALICE))
@@ -233,16 +204,12 @@ final class StateRows {
             row("genv's lock held by a process that has exited", machine -> {
                         machine.holdLock(900, ALICE);
                         machine.noProcess(900);
-                        var holder = new LockFacts.Holder(900, null, null);
-                        machine.lock =
-                                new LockFacts(LockFacts.Outcome.TIMEOUT, "", LOCK_LIMIT, LOCK_LIMIT, List.of(holder));
                     })
                     .problem("LOCK_TIMEOUT: genv.lock is held by another program, for longer than 250 ms: process 900,"
                             + " which has exited; a child of it may still hold the lock"
                             + WITHOUT_LOCK),
             row("a file lease on genv's lock", machine -> {
                         machine.open.add(RealFlock.takeLease(Files.createFile(machine.state.resolve("genv.lock"))));
-                        machine.lock = unusable(LEASED);
                     })
                     .problem("LOCK_UNUSABLE: genv.lock " + LEASED + WITHOUT_LOCK),
             userMount("a file system of a user over the state directory", "x"),
@@ -250,21 +217,12 @@ final class StateRows {
 
     private StateRows() {}
 
-    private static void unread(DescribedMachine machine, String name, Cause cause, long number) {
-        machine.files.put(name, new StateFile.Unreadable(cause, number, ""));
-    }
-
-    private static LockFacts unusable(String why) {
-        return new LockFacts(LockFacts.Outcome.UNUSABLE, why, LOCK_LIMIT, Duration.ZERO, List.of());
-    }
-
     private static FactRow userMount(String name, String source) {
         return row(name, machine -> {
                     machine.proc.mounts(
                             "self",
                             "22 1 254:0 / / rw - ext4 /dev/root rw",
                             "63 22 0:39 / %s rw - fuse.x %s rw,user_id=1003".formatted(machine.state, source));
-                    machine.directory = new Directory.UserMount(1003, "fuse.x", machine.state.toString());
                 })
                 .problem("STATE_USER_MOUNT: STATE is not read: user 1003 has mounted a file system of the type fuse.x"
                         + " on STATE: unmount it (umount -l) and terminate the process that serves it")

@@ -18,7 +18,6 @@ import dev.genv.enforcer.model.Snapshot;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.List;
-import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -143,7 +142,7 @@ final class WorkloadRows {
     }
 
     private static void cgroup(DescribedMachine machine, String path) throws IOException {
-        Objects.requireNonNull(machine.processes.get(812)).cgroup(path);
+        Files.writeString(machine.proc.root().resolve("812/cgroup"), "0::" + path + "\n");
     }
 
     private static Consumer<Snapshot> account(@Nullable String account) {
