@@ -108,8 +108,8 @@ public record Notice(
                                 Objects.requireNonNull(process.uid(), "a person has a uid"), _ -> new ArrayList<>())
                         .add(process));
         for (var concerned : concerned()) {
-            if (concerned.target() instanceof ActionNote.TargetAttachment attachment) {
-                users.ownersOf(attachment).forEach(uid -> byUid.putIfAbsent(uid, List.of()));
+            if (!concerned.target().isProcess()) {
+                users.ownersOf(concerned.target()).forEach(uid -> byUid.putIfAbsent(uid, List.of()));
             }
         }
         var notices = new LinkedHashMap<Long, Notice>();
@@ -152,11 +152,10 @@ public record Notice(
     }
 
     private static boolean concerns(ActionNote action, GpuProcess process) {
-        return switch (action.target()) {
-            case ActionNote.TargetProcess(var _, var pid) -> process.pid() == pid;
-            case ActionNote.TargetAttachment(var _, var environment, var device) ->
-                process.names(environment) && process.uses(device);
-        };
+        var its = action.target();
+        return (its.environment() == null || its.device() == null)
+                ? Objects.equals(its.pid(), process.pid())
+                : process.names(its.environment()) && process.uses(its.device());
     }
 
     /** What happened to a violation. */

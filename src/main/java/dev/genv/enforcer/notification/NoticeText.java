@@ -83,9 +83,7 @@ public record NoticeText(
                     violation.environment(),
                     action == null ? null : action.outcome(),
                     action == null ? null : action.signal(),
-                    action != null && action.target() instanceof ActionNote.TargetAttachment attachment
-                            ? attachment
-                            : null);
+                    action == null || action.target().isProcess() ? null : action.target());
         }
     }
 
@@ -157,12 +155,11 @@ public record NoticeText(
         }
         var isWarning = notice.kind() == NoticeKind.WARNED;
         var is = notBefore(notice.violation(), action.target()).isPresent() ? "will" : "may";
-        return switch (action.target()) {
-            case ActionNote.TargetAttachment(var _, var _, var device) ->
-                isWarning ? "GPU %d %s be detached".formatted(device, is) : "GPU %d was detached".formatted(device);
-            case ActionNote.TargetProcess _ ->
-                isWarning ? "%s %s be terminated".formatted(its, is) : "%s: the service acted".formatted(its);
-        };
+        if (action.target().isProcess()) {
+            return isWarning ? "%s %s be terminated".formatted(its, is) : "%s: the service acted".formatted(its);
+        }
+        var device = action.target().device();
+        return isWarning ? "GPU %d %s be detached".formatted(device, is) : "GPU %d was detached".formatted(device);
     }
 
     /** Returns a time as the texts show it. */
@@ -188,19 +185,17 @@ public record NoticeText(
     }
 
     private static boolean concerns(ActionNote.Target target, Violation violation) {
-        return target instanceof ActionNote.TargetAttachment(var host, var environment, var device)
-                && host.equals(violation.host())
-                && environment.equals(violation.environment())
-                && violation.devices().contains(device);
+        return target.device() != null
+                && target.host().equals(violation.host())
+                && Objects.equals(target.environment(), violation.environment())
+                && violation.devices().contains(target.device());
     }
 
     private String announcement(Notice notice, int processes) {
         var action = Objects.requireNonNull(notice.action(), "a warning is about an action");
-        var what = switch (action.target()) {
-            case ActionNote.TargetProcess _ -> processes == 1 ? "terminate it" : "terminate them";
-            case ActionNote.TargetAttachment(var _, var environment, var device) ->
-                "detach GPU %d from environment %s".formatted(device, id(environment));
-        };
+        var what = action.target().isProcess()
+                ? processes == 1 ? "terminate it" : "terminate them"
+                : "detach " + attachment(action.target());
         return sentences(Stream.of(
                 notBefore(notice.violation(), action.target())
                         .map(at -> "The service will %s soon after %s, unless the violation ends before."
@@ -222,27 +217,24 @@ public record NoticeText(
 
     private String actionOn(String subject, String why, Notice notice) {
         var action = Objects.requireNonNull(notice.action(), "an action was taken");
-        return switch (action.target()) {
-            case ActionNote.TargetAttachment _ -> detachment(notice.violation(), action);
-            case ActionNote.TargetProcess _ ->
-                "The service sent SIG%s to %s, because of the rule %s: %s."
+        return action.target().isProcess()
+                ? "The service sent SIG%s to %s, because of the rule %s: %s."
                         .formatted(
                                 action.signal(),
                                 Character.toLowerCase(subject.charAt(0)) + subject.substring(1),
                                 notice.violation().violation().rule().name(),
-                                why);
-        };
+                                why)
+                : detachment(notice.violation(), action);
     }
 
     private String detachment(ViolationRecord because, ActionNote action) {
         var target = action.target();
-        return "The service detached GPU %d from environment %s on %s at %s, %s"
-                .formatted(
-                        target.detachedFrom(),
-                        id(String.valueOf(target.detached())),
-                        SafeText.escape(target.host()),
-                        time(action.at()),
-                        why(because));
+        return "The service detached %s on %s at %s, %s"
+                .formatted(attachment(target), SafeText.escape(target.host()), time(action.at()), why(because));
+    }
+
+    private static String attachment(ActionNote.Target target) {
+        return "GPU %d from environment %s".formatted(target.device(), id(String.valueOf(target.environment())));
     }
 
     /** Another user may have chosen the id, so a sentence in it must not look like one of the service. */

@@ -64,7 +64,7 @@ public final class UserDirectory {
      * Returns the real uids of the live pids of an environment, which are facts of the kernel; none if its owner is disputed, or if it is
      * not active any more.
      */
-    public Set<Long> ownersOf(ActionNote.TargetAttachment attachment) {
+    public Set<Long> ownersOf(ActionNote.Target attachment) {
         return fleet.host(attachment.host()).stream()
                 .flatMap(machine -> machine.environments().stream())
                 .filter(environment -> environment.eid().equals(attachment.environment()))

@@ -188,12 +188,10 @@ public record WebhookBodies(
             return notices.size() == 1 ? "" : " × " + notices.size();
         }
         var isOne = targets.size() == 1;
-        var noun = targets.getFirst() instanceof ActionNote.TargetProcess
-                ? isOne ? "process" : "processes"
-                : isOne ? "GPU" : "GPUs";
+        var noun = targets.getFirst().isProcess() ? isOne ? "process" : "processes" : isOne ? "GPU" : "GPUs";
         var numbers = targets.stream()
                 .limit(MOST_NUMBERS)
-                .map(target -> String.valueOf(target.processId() == null ? target.detachedFrom() : target.processId()))
+                .map(target -> String.valueOf(target.isProcess() ? target.pid() : target.device()))
                 .collect(Collectors.joining(", "));
         var more = targets.size() - MOST_NUMBERS;
         return "%s %s%s".formatted(noun, numbers, more > 0 ? " and %d more".formatted(more) : "");

@@ -26,7 +26,6 @@ import com.fasterxml.jackson.databind.jsontype.NamedType;
 import com.fasterxml.jackson.databind.module.SimpleModule;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import com.fasterxml.jackson.datatype.jsr310.JavaTimeModule;
-import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
 import dev.genv.enforcer.genv.NullableComponents;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Snapshot;
@@ -118,7 +117,7 @@ public final class RecordJson {
     /** How records of several forms are written, and that a rule is written by its name. */
     private static SimpleModule module() {
         var module = new SimpleModule("store");
-        for (var type : List.of(Membership.class, Action.class, ActionNote.Target.class)) {
+        for (var type : List.of(Membership.class, Action.class)) {
             module.setMixInAnnotation(type, Form.class);
         }
         module.registerSubtypes(
@@ -126,9 +125,7 @@ public final class RecordJson {
                 new NamedType(Membership.Outside.class, "outside"),
                 new NamedType(Membership.Unknown.class, "unknown"),
                 new NamedType(Action.Terminate.class, "terminate"),
-                new NamedType(Action.Detach.class, "detach"),
-                new NamedType(ActionNote.TargetProcess.class, "process"),
-                new NamedType(ActionNote.TargetAttachment.class, "attachment"));
+                new NamedType(Action.Detach.class, "detach"));
         module.setMixInAnnotation(RuleDefinition.class, RuleForm.class);
         module.setMixInAnnotation(Snapshot.class, WithoutDetails.class);
         module.setMixInAnnotation(SubordinateUids.class, RangesForm.class);

@@ -7,7 +7,7 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote.TargetAttachment;
+import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote.Target;
 import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.GpuProcess.Workload.Container;
 import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
@@ -167,11 +167,11 @@ class AddressesTest {
     void attachmentIsThatOfTheLivePidsOfItsEnvironment() {
         users.update(fleet(new FakeHost(host("gpu-1")
                 .with(env("a").uid(1003).livePidsOf(1003), env("b").uid(1004), env("c").disputed("two owners")))));
-        assertThat(users.ownersOf(new TargetAttachment("gpu-1", "a", 2))).containsExactly(1003L);
-        assertThat(users.ownersOf(new TargetAttachment("gpu-1", "b", 2))).isEmpty();
-        assertThat(users.ownersOf(new TargetAttachment("gpu-1", "c", 2))).isEmpty();
-        assertThat(users.ownersOf(new TargetAttachment("gpu-1", "gone", 2))).isEmpty();
-        assertThat(users.ownersOf(new TargetAttachment("gpu-2", "a", 2))).isEmpty();
+        assertThat(users.ownersOf(new Target("gpu-1", null, "a", 2))).containsExactly(1003L);
+        assertThat(users.ownersOf(new Target("gpu-1", null, "b", 2))).isEmpty();
+        assertThat(users.ownersOf(new Target("gpu-1", null, "c", 2))).isEmpty();
+        assertThat(users.ownersOf(new Target("gpu-1", null, "gone", 2))).isEmpty();
+        assertThat(users.ownersOf(new Target("gpu-2", null, "a", 2))).isEmpty();
     }
 
     /** The message of one person must not reach the other one. */

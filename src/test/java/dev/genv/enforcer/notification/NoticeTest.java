@@ -181,7 +181,7 @@ class NoticeTest {
 
     private static ActionNote detachment(Outcome outcome) {
         return new ActionNote(
-                new ActionNote.TargetAttachment("here", "a", 2), Optional.empty(), FakeTime.START, outcome, null);
+                new ActionNote.Target("here", null, "a", 2), Optional.empty(), FakeTime.START, outcome, null);
     }
 
     @Test
@@ -204,7 +204,11 @@ class NoticeTest {
     @Test
     void secondSignalIsNamed() {
         var kill = new ActionNote(
-                new ActionNote.TargetProcess("here", 812), Optional.of(Signal.KILL), FakeTime.START, SIGNALLED, null);
+                new ActionNote.Target("here", 812, null, null),
+                Optional.of(Signal.KILL),
+                FakeTime.START,
+                SIGNALLED,
+                null);
         assertThat(text(personal(lastAction(violation.action(kill)))))
                 .startsWith("The service sent SIGKILL to process 812")
                 .doesNotContain("after 30 s");
@@ -273,11 +277,7 @@ class NoticeTest {
                 .rule(KnownRules.MAX_DEVICES_PER_USER)
                 .message("User raz is using 3 devices which is 1 more than the maximum allowed")
                 .action(new ActionNote(
-                        new ActionNote.TargetAttachment("gpu-1", "a", 0),
-                        Optional.empty(),
-                        FakeTime.START,
-                        outcome,
-                        null));
+                        new ActionNote.Target("gpu-1", null, "a", 0), Optional.empty(), FakeTime.START, outcome, null));
     }
 
     @Test

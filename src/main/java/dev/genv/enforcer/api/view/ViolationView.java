@@ -44,10 +44,10 @@ public record ViolationView(
             return new ActionView(
                     note.target().type(),
                     note.target().host(),
-                    note.target().processId(),
+                    note.target().pid(),
                     note.signal(),
-                    note.target().detached(),
-                    note.target().detachedFrom(),
+                    note.target().environment(),
+                    note.target().device(),
                     note.at(),
                     note.outcome().label(),
                     note.detail());
@@ -70,10 +70,10 @@ public record ViolationView(
             return new NextView(
                     target.type(),
                     target.host(),
-                    target.processId(),
+                    target.pid(),
                     action.signal(),
-                    target.detached(),
-                    target.detachedFrom(),
+                    target.environment(),
+                    target.device(),
                     action.notBefore(),
                     action.because().label());
         }

@@ -62,48 +62,36 @@ public record ViolationRecord(
             Instant at,
             Outcome outcome,
             @Nullable String detail) {
-        /** What the action concerns. */
-        public sealed interface Target {
+        /**
+         * What the action concerns: a process that is to be terminated, or an attachment that is to be removed.
+         *
+         * @param host where it is; a violation may be on several hosts
+         * @param pid null for an attachment
+         * @param environment null for a process
+         * @param device null for a process
+         */
+        public record Target(
+                String host,
+                @Nullable Integer pid,
+                @Nullable String environment,
+                @Nullable Integer device) {
             static Target of(Action action) {
                 return switch (action) {
-                    case Action.Terminate(var host, var process, var _) -> new TargetProcess(host, process.pid());
+                    case Action.Terminate(var host, var process, var _) -> new Target(host, process.pid(), null, null);
                     case Action.Detach(var host, var environment, var device, var _) ->
-                        new TargetAttachment(host, environment.eid(), device);
+                        new Target(host, null, environment.eid(), device);
                 };
             }
 
-            /** Where it is; a violation may be on several hosts. */
-            String host();
+            public boolean isProcess() {
+                return pid != null;
+            }
 
             /** The kind of action: {@code terminate} or {@code detach}. */
-            default String type() {
-                return switch (this) {
-                    case TargetProcess _ -> "terminate";
-                    case TargetAttachment _ -> "detach";
-                };
-            }
-
-            /** The process that is signalled; null for a detachment. */
-            default @Nullable Integer processId() {
-                return this instanceof TargetProcess(var _, var pid) ? pid : null;
-            }
-
-            /** The environment that is detached; null for a termination. */
-            default @Nullable String detached() {
-                return this instanceof TargetAttachment(var _, var environment, var _) ? environment : null;
-            }
-
-            /** The device that it is detached from; null for a termination. */
-            default @Nullable Integer detachedFrom() {
-                return this instanceof TargetAttachment(var _, var _, var device) ? device : null;
+            public String type() {
+                return isProcess() ? "terminate" : "detach";
             }
         }
-
-        /** A process that is to be terminated. */
-        public record TargetProcess(String host, int pid) implements Target {}
-
-        /** An attachment that is to be removed. */
-        public record TargetAttachment(String host, String environment, int device) implements Target {}
 
         static ActionNote of(Action action, Result result, Instant at) {
             Optional<Signal> sent = action instanceof Action.Terminate terminate

@@ -88,14 +88,14 @@ public final class ViolationBuilder {
     /** Adds a termination that follows after this time. */
     public ViolationBuilder next(int pid, Instant notBefore) {
         next.add(new NextAction(
-                new ActionNote.TargetProcess("here", pid), Optional.of(Signal.TERM), notBefore, WaitReason.GRACE));
+                new ActionNote.Target("here", pid, null, null), Optional.of(Signal.TERM), notBefore, WaitReason.GRACE));
         return this;
     }
 
     /** Returns a note of an action on a process, with SIGTERM if one was sent. */
     public static ActionNote termination(int pid, Outcome outcome) {
         return new ActionNote(
-                new ActionNote.TargetProcess("here", pid),
+                new ActionNote.Target("here", pid, null, null),
                 outcome.isSkipped() ? Optional.empty() : Optional.of(Signal.TERM),
                 FakeTime.START,
                 outcome,
