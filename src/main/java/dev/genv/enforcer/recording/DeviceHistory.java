@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /** What each device did in the last hour, and since when it is idle or free. It is in memory, so a restart forgets it. */
@@ -42,8 +43,9 @@ public class DeviceHistory implements CycleListener {
     }
 
     private static final class Line {
-        private static final byte UNKNOWN = -1;
-        private final byte[] percent = new byte[MINUTES];
+        /** The last sample of each minute; a minute without one is missing. */
+        private final TreeMap<Long, Integer> percent = new TreeMap<>();
+
         private final long first;
         private long last;
         private @Nullable Instant attached;
@@ -53,17 +55,15 @@ public class DeviceHistory implements CycleListener {
 
         Line(long minute) {
             first = minute;
-            last = minute - 1;
+            last = minute;
         }
 
         void add(long minute, @Nullable Integer sample) {
-            for (var each = Math.max(last + 1, minute - MINUTES + 1); each <= minute; each++) {
-                percent[Math.floorMod(each, MINUTES)] = UNKNOWN;
-            }
             last = minute;
             if (sample != null) {
-                percent[Math.floorMod(minute, MINUTES)] = sample.byteValue();
+                percent.put(minute, sample);
             }
+            percent.headMap(minute - MINUTES, true).clear();
         }
 
         /** After a restart, time in which a device was attached and unused, or the reverse, counts for its present state too. */
@@ -91,8 +91,7 @@ public class DeviceHistory implements CycleListener {
         Recent recent() {
             var utilization = new ArrayList<@Nullable Integer>();
             for (var each = Math.max(first, last - MINUTES + 1); each <= last; each++) {
-                var value = percent[Math.floorMod(each, MINUTES)];
-                utilization.add(value == UNKNOWN ? null : Integer.valueOf(value));
+                utilization.add(percent.get(each));
             }
             return new Recent(utilization, idleSince, freeSince);
         }

@@ -62,18 +62,16 @@ public final class GenvCollector extends Collector implements Collector.Describa
 
     @Override
     public List<MetricFamilySamples> collect() {
-        var report = last;
         var samples = new EnumMap<GenvMetric, List<Sample>>(GenvMetric.class);
-        if (report != null) {
-            var hosts = report.fleet().snapshots().stream()
-                    .filter(host ->
-                            host.isReached() && !host.isDuplicate()) // it has the same series under its other name
-                    .toList();
-            for (var host : hosts) {
-                add(host, GenvSeries.ofHost(host), samples);
-                if (includesEntities) {
-                    add(host, GenvSeries.ofEntities(host, GenvSeries.mostOf(hosts.size())), samples);
-                }
+        var report = last;
+        var all = report == null ? List.<Snapshot>of() : report.fleet().snapshots();
+        var hosts = all.stream()
+                .filter(host -> host.isReached() && !host.isDuplicate()) // it has the same series under its other name
+                .toList();
+        for (var host : hosts) {
+            add(host, GenvSeries.ofHost(host), samples);
+            if (includesEntities) {
+                add(host, GenvSeries.ofEntities(host, GenvSeries.mostOf(hosts.size())), samples);
             }
         }
         return samples.entrySet().stream()

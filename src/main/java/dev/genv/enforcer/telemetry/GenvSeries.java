@@ -1,6 +1,5 @@
 package dev.genv.enforcer.telemetry;
 
-import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Memory;
@@ -31,7 +30,6 @@ final class GenvSeries {
     private static final int LONGEST_LABEL = 64;
 
     private final Snapshot host;
-    private final List<Series> series = new ArrayList<>();
 
     private GenvSeries(Snapshot host) {
         this.host = host;
@@ -47,40 +45,39 @@ final class GenvSeries {
 
     /** Returns the series of a host and its devices. */
     static List<Series> ofHost(Snapshot host) {
-        var all = new GenvSeries(host);
+        var all = new ArrayList<Series>();
         var hasGenv = host.details().hasGenv();
-        all.add(GenvMetric.IS_INSTALLED, hasGenv == null ? null : hasGenv ? 1 : 0);
-        host.details().devices().forEach(all::addDevice);
+        add(all, GenvMetric.IS_INSTALLED, hasGenv == null ? null : hasGenv ? 1 : 0);
+        for (var device : host.details().devices()) {
+            var index = Integer.toString(device.index());
+            add(all, GenvMetric.DEVICE_TEMPERATURE, device.temperature(), index);
+            add(all, GenvMetric.DEVICE_UTILIZATION, device.utilization(), index);
+            add(all, GenvMetric.DEVICE_MEMORY_USED, bytes(device.used()), index);
+            add(all, GenvMetric.DEVICE_MEMORY_TOTAL, bytes(device.total()), index);
+        }
         if (host.has(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS)) {
-            all.add(GenvMetric.PROCESSES, host.processes().size());
+            add(all, GenvMetric.PROCESSES, host.processes().size());
         }
         if (host.has(SnapshotPart.ENVIRONMENTS)) {
-            all.add(GenvMetric.ENVIRONMENTS, host.environments().size());
-            all.add(GenvMetric.USERS, users(host).size());
+            add(all, GenvMetric.ENVIRONMENTS, host.environments().size());
+            add(all, GenvMetric.USERS, users(host).size());
         }
         if (host.has(SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)) {
             var attached = host.devices().stream()
                     .filter(device -> !device.attachments().isEmpty());
-            all.add(GenvMetric.ATTACHED_DEVICES, attached.count());
+            add(all, GenvMetric.ATTACHED_DEVICES, attached.count());
         }
-        return all.series;
-    }
-
-    private void addDevice(DeviceStatus device) {
-        var index = Integer.toString(device.index());
-        add(GenvMetric.DEVICE_TEMPERATURE, device.temperature(), index);
-        add(GenvMetric.DEVICE_UTILIZATION, device.utilization(), index);
-        add(GenvMetric.DEVICE_MEMORY_USED, bytes(device.used()), index);
-        add(GenvMetric.DEVICE_MEMORY_TOTAL, bytes(device.total()), index);
+        return all;
     }
 
     private static @Nullable Long bytes(@Nullable Memory memory) {
         return memory == null ? null : Long.valueOf(memory.bytes());
     }
 
-    private void add(GenvMetric metric, @Nullable Number value, String... labels) {
+    /** Adds a series, unless its value is unknown. */
+    private static void add(List<Series> all, GenvMetric metric, @Nullable Number value, String... labels) {
         if (value != null) {
-            series.add(new Series(metric, List.of(labels), value.doubleValue()));
+            all.add(new Series(metric, List.of(labels), value.doubleValue()));
         }
     }
 
@@ -106,7 +103,7 @@ final class GenvSeries {
                 omitted += group.size();
             }
         }
-        kept.add(new Series(GenvMetric.OMITTED, List.of(label(host.host())), omitted));
+        add(kept, GenvMetric.OMITTED, omitted, label(host.host()));
         return kept;
     }
 
@@ -144,16 +141,10 @@ final class GenvSeries {
         var pid = Integer.toString(process.pid());
         var eid = process.membership() instanceof Membership.InEnvironment(var named) ? label(named) : "";
         var series = new ArrayList<Series>();
-        series.add(new Series(
-                GenvMetric.PROCESS_DEVICES, List.of(pid, eid), process.usage().size()));
+        add(series, GenvMetric.PROCESS_DEVICES, process.usage().size(), pid, eid);
         for (var use : process.usage()) {
-            var memory = use.memory();
-            if (memory != null) {
-                series.add(new Series(
-                        GenvMetric.PROCESS_USED_GPU_MEMORY,
-                        List.of(pid, eid, Integer.toString(use.device())),
-                        memory.bytes()));
-            }
+            var device = Integer.toString(use.device());
+            add(series, GenvMetric.PROCESS_USED_GPU_MEMORY, bytes(use.memory()), pid, eid, device);
         }
         return series;
     }
@@ -180,16 +171,15 @@ final class GenvSeries {
                     .flatMap(Collection::stream)
                     .distinct()
                     .count();
-            var labels = List.of(label(name));
             var group = new ArrayList<Series>();
             if (ofEnvironments != null) {
-                group.add(new Series(ofEnvironments, labels, environments.size()));
+                add(group, ofEnvironments, environments.size(), label(name));
             }
             if (host.has(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS, SnapshotPart.EVERY_ENVIRON)) {
-                group.add(new Series(ofProcesses, labels, used));
+                add(group, ofProcesses, used, label(name));
             }
             if (host.has(SnapshotPart.ATTACHMENTS)) {
-                group.add(new Series(ofDevices, labels, attached));
+                add(group, ofDevices, attached, label(name));
             }
             (used == 0 && attached == 0 ? idle : groups).add(group);
         });

@@ -20,6 +20,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.BiFunction;
 import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /** Reads the report of a period from the database. Hours are read in slices, so that its thread is never busy for long. */
@@ -72,51 +73,27 @@ final class ReportQueries {
         }
     }
 
-    /** Sums of columns, in the order of the query. */
-    private static final class Sums {
-        private final long[] values;
-
-        private Sums(long... values) {
-            this.values = values;
+    /** The sums of the columns after the key, in the order of the query. */
+    private static long[] sums(ResultSet row) throws SQLException {
+        var sums = new long[row.getMetaData().getColumnCount() - 2];
+        for (var column = 0; column < sums.length; column++) {
+            sums[column] = row.getLong(column + 3);
         }
-
-        static Sums none(int columns) {
-            return new Sums(new long[columns]);
-        }
-
-        static Sums read(ResultSet row) throws SQLException {
-            var sums = none(row.getMetaData().getColumnCount() - 2);
-            for (var column = 0; column < sums.values.length; column++) {
-                sums.values[column] = row.getLong(column + 3);
-            }
-            return sums;
-        }
-
-        Sums plus(Sums other) {
-            return new Sums(IntStream.range(0, values.length)
-                    .mapToLong(column -> values[column] + other.values[column])
-                    .toArray());
-        }
+        return sums;
     }
 
-    private record Row(Key key, Sums sums) {
-        static Row read(ResultSet row) throws SQLException {
-            return new Row(new Key(row.getString(1), row.getString(2)), Sums.read(row));
-        }
+    private static long[] plus(long[] one, long[] other) {
+        return IntStream.range(0, one.length)
+                .mapToLong(column -> one[column] + other[column])
+                .toArray();
     }
 
-    /** The device hours of a user, rounded. */
-    private record Hours(double held, double present, double used, double unknown, double idle, double unattached) {
-        static Hours of(Sums sums) {
-            var its = sums.values;
-            return new Hours(
-                    hours(its[0]),
-                    hours(its[1]),
-                    hours(its[2]),
-                    hours(its[3]),
-                    hours(its[4]),
-                    hours(its[2] + its[3] + its[4] - its[0]));
-        }
+    /** Returns the device hours of a user, rounded: held, present, used, unknown and idle ones as they are stored, and unattached ones. */
+    private static double[] deviceHours(long[] sums) {
+        var unattached = sums[2] + sums[3] + sums[4] - sums[0];
+        return LongStream.concat(LongStream.of(sums), LongStream.of(unattached))
+                .mapToDouble(ReportQueries::hours)
+                .toArray();
     }
 
     ReportQueries(Database database, Period period) {
@@ -137,45 +114,26 @@ final class ReportQueries {
                         .orElse(null),
                 number("SELECT 1 FROM meta WHERE key = 'damaged' AND CAST(value AS INTEGER) > ?", from)
                         .isEmpty(),
-                rows(hours(OBSERVED), (key, sums) -> new HostHours(key.other, hours(sums.values[0]))),
+                rows(hours(OBSERVED), (key, sums) -> new HostHours(key.other, hours(sums[0]))),
                 rows(usage, (key, sums) -> {
-                    var its = Hours.of(sums);
-                    return new UserHours(
-                            key.name(),
-                            key.other,
-                            its.held,
-                            its.present,
-                            its.used,
-                            its.unknown,
-                            its.idle,
-                            its.unattached);
+                    var its = deviceHours(sums);
+                    return new UserHours(key.name(), key.other, its[0], its[1], its[2], its[3], its[4], its[5]);
                 }),
                 totals(usage, sums(BY_USER, from, to, to - from + 1)),
                 rows(
                         sums(BY_RULE, from, to, to - from + 1),
-                        (key, sums) ->
-                                new RuleCounts(key.name(), key.other, sums.values[0], sums.values[1], sums.values[2])),
+                        (key, sums) -> new RuleCounts(key.name(), key.other, sums[0], sums[1], sums[2])),
                 timeline());
     }
 
-    private static List<UserTotals> totals(Map<Key, Sums> usage, Map<Key, Sums> counts) {
-        var hours = new HashMap<Key, Sums>();
-        usage.forEach((key, sums) -> hours.merge(new Key(key.user, ""), sums, Sums::plus));
-        counts.keySet().forEach(key -> hours.putIfAbsent(key, Sums.none(HOUR_COLUMNS)));
+    private static List<UserTotals> totals(Map<Key, long[]> usage, Map<Key, long[]> counts) {
+        var hours = new HashMap<Key, long[]>();
+        usage.forEach((key, sums) -> hours.merge(new Key(key.user, ""), sums, ReportQueries::plus));
+        counts.keySet().forEach(key -> hours.putIfAbsent(key, new long[HOUR_COLUMNS]));
         return rows(hours, (key, sums) -> {
-            var its = Hours.of(sums);
-            var count = counts.getOrDefault(key, Sums.none(COUNT_COLUMNS)).values;
-            return new UserTotals(
-                    key.name(),
-                    its.held,
-                    its.present,
-                    its.used,
-                    its.unknown,
-                    its.idle,
-                    its.unattached,
-                    count[0],
-                    count[1],
-                    count[2]);
+            var its = deviceHours(sums);
+            var all = counts.getOrDefault(key, new long[COUNT_COLUMNS]);
+            return new UserTotals(key.name(), its[0], its[1], its[2], its[3], its[4], its[5], all[0], all[1], all[2]);
         });
     }
 
@@ -189,26 +147,35 @@ final class ReportQueries {
     }
 
     /** Adds up every hour that overlaps the period. */
-    private Map<Key, Sums> hours(String sql) throws StoreException {
+    private Map<Key, long[]> hours(String sql) throws StoreException {
         var first = number("SELECT min(hour) FROM observed").orElse(0L);
         var last = Math.min(to, number("SELECT max(hour) FROM observed").orElse(0L));
         return sums(sql, Math.max(first, from - HOUR + 1), last, SLICE);
     }
 
-    private Map<Key, Sums> sums(String sql, long first, long last, long slice) throws StoreException {
-        var sums = new HashMap<Key, Sums>();
+    private Map<Key, long[]> sums(String sql, long first, long last, long slice) throws StoreException {
+        var sums = new HashMap<Key, long[]>();
         for (var each = first; each <= last; each += slice) {
             var begin = each;
             var end = Math.min(begin + slice - 1, last);
-            for (var row : database.call(connection -> new Sql(connection).query(sql, Row::read, begin, end))) {
-                var hasRow = sums.containsKey(row.key) || sums.size() < MAX_ROWS;
-                sums.merge(hasRow ? row.key : new Key("", row.key.other), row.sums, Sums::plus);
-            }
+            database.call(connection -> {
+                new Sql(connection)
+                        .forEach(
+                                sql,
+                                row -> {
+                                    var key = new Key(row.getString(1), row.getString(2));
+                                    var hasRow = sums.containsKey(key) || sums.size() < MAX_ROWS;
+                                    sums.merge(hasRow ? key : new Key("", key.other), sums(row), ReportQueries::plus);
+                                },
+                                begin,
+                                end);
+                return true;
+            });
         }
         return sums;
     }
 
-    private static <T> List<T> rows(Map<Key, Sums> sums, BiFunction<Key, Sums, T> row) {
+    private static <T> List<T> rows(Map<Key, long[]> sums, BiFunction<Key, long[], T> row) {
         return sums.entrySet().stream()
                 .sorted(Map.Entry.comparingByKey(Key.ORDER))
                 .map(entry -> row.apply(entry.getKey(), entry.getValue()))
