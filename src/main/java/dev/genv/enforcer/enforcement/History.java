@@ -7,6 +7,7 @@ import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Fleet.Appearances;
+import dev.genv.enforcer.model.Fleet.Idleness.HostDevice;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.SafeText;
@@ -64,14 +65,10 @@ public final class History {
     private final Map<String, Map<String, Environment>> environments = new HashMap<>();
     /** The devices that the present plan detaches for each violation. */
     private final Map<Violation.Key, Set<HostDevice>> detached = new HashMap<>();
-    /** Whether the plan of the present observation is recorded. */
-    private boolean isPlanRecorded = true;
 
     private long recordedAt;
 
     record HostKey(String host) {}
-
-    private record HostDevice(String host, int device) {}
 
     /**
      * Why an action must wait.
@@ -109,7 +106,7 @@ public final class History {
     public SavedState save() {
         var byHost = new HashMap<HostKey, HostHistory>();
         hosts.forEach((name, host) -> byHost.put(new HostKey(name), host));
-        return SavedState.EMPTY.with(HOSTS, byHost).with(CLOCKS, clocks.all()).with(IDLE, idle.all());
+        return SavedState.EMPTY.with(HOSTS, byHost).with(CLOCKS, clocks.all()).with(IDLE, idle.clocks.all());
     }
 
     /** When the last cycle recorded its observation, by the mark of the clock that counts towards an action. */
@@ -131,8 +128,8 @@ public final class History {
         saved.get(HOSTS).forEach((key, host) -> hosts.put(key.host, host));
         ticks.putAll(last.ticks());
         ticks.keySet().retainAll(hosts.keySet()); // without its claims a host begins anew
-        idle.restore(saved.get(IDLE));
-        idle.forgetHost(host -> !hosts.containsKey(host));
+        idle.clocks.restore(saved.get(IDLE));
+        idle.clocks.forget(key -> !hosts.containsKey(key.host()));
         if (continuesClocks) {
             clocks.restore(saved.get(CLOCKS));
             // A rule that is enforced anew acts on no time in which it only audited.
@@ -162,7 +159,6 @@ public final class History {
             }
         }
         forgetHosts(present.keySet());
-        isPlanRecorded = false;
         var appearances = appearances(observed.snapshots());
         return observed.with(appearances).with(idle.record(observed.snapshots(), appearances, recordedAt));
     }
@@ -172,16 +168,8 @@ public final class History {
         ticks.computeIfPresent(host, (_, last) -> Math.max(last, at));
     }
 
-    /**
-     * Records the plan that follows from the last observation.
-     *
-     * @throws IllegalStateException if that was recorded already: time would count twice
-     */
+    /** Records the plan that follows from the last observation, once. */
     public void record(Plan plan) {
-        if (isPlanRecorded) {
-            throw new IllegalStateException("the plan of this observation was recorded already");
-        }
-        isPlanRecorded = true;
         for (var planned : plan.actions()) {
             if (planned.action() instanceof Action.Detach(var host, var _, var device, var _)) {
                 planned.causes()
@@ -200,7 +188,7 @@ public final class History {
             known = HostHistory.EMPTY;
             ticks.remove(name);
             clocks.forget(key -> key.host().equals(name));
-            idle.forgetHost(name::equals);
+            idle.clocks.forget(key -> key.host().equals(name));
         }
         hosts.put(
                 name,

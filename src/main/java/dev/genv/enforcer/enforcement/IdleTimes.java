@@ -16,7 +16,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.Function;
-import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -28,7 +27,7 @@ final class IdleTimes {
     /** A host that cannot be observed for longer begins anew. */
     private static final Duration KEPT = Duration.ofDays(7);
 
-    private final Clocks clocks = new Clocks(KEPT);
+    final Clocks clocks = new Clocks(KEPT);
     private final int idleUtilization;
 
     /** The kinds of clocks, whose names are the rules of their keys. */
@@ -106,18 +105,6 @@ final class IdleTimes {
     private static Clocks.Key key(HostProcess process) {
         var id = process.id();
         return new Clocks.Key(process.host(), Kind.PROCESS.name(), "process %d %d".formatted(id.pid(), id.startTime()));
-    }
-
-    void forgetHost(Predicate<String> which) {
-        clocks.forget(key -> which.test(key.host()));
-    }
-
-    Map<Clocks.Key, Clocks.Clock> all() {
-        return clocks.all();
-    }
-
-    void restore(Map<Clocks.Key, Clocks.Clock> saved) {
-        clocks.restore(saved);
     }
 
     /** The clocks of what is idle now, each with its uid, and of what may be. */

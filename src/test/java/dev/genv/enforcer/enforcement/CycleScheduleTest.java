@@ -3,35 +3,32 @@ package dev.genv.enforcer.enforcement;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
-import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class CycleScheduleTest {
     private final CycleSchedule schedule = new CycleSchedule(Duration.ofSeconds(10), Duration.ofSeconds(80));
 
-    @Test
-    void isOverdueAfterIntervalMaximumDelayAndMargin() {
-        assertThat(schedule.isOverdue(Duration.ofSeconds(14))).isFalse();
-        assertThat(schedule.isOverdue(Duration.ofMillis(14_001))).isTrue();
+    @ParameterizedTest
+    @CsvSource({
+        "14000, false, false, false",
+        "14001, true, false, false",
+        "30000, true, false, false",
+        "30001, true, true, false",
+        "110000, true, true, false",
+        "110001, true, true, true",
+    })
+    void cycleIsOverdueAndStaleAndAtLastStalled(long millis, boolean isOverdue, boolean isStale, boolean isStalled) {
+        var since = Duration.ofMillis(millis);
+        assertThat(schedule.isOverdue(since)).isEqualTo(isOverdue);
+        assertThat(schedule.isStale(since)).isEqualTo(isStale);
+        assertThat(schedule.isStalled(since)).isEqualTo(isStalled);
     }
 
-    @Test
-    void delaysACycleByUpToAFifthOfTheInterval() {
-        assertThat(schedule.delay(0)).isZero();
-        assertThat(schedule.delay(0.5)).isEqualTo(Duration.ofSeconds(1));
-        assertThat(schedule.delay(Math.nextDown(1.0))).isLessThanOrEqualTo(Duration.ofSeconds(2));
-        assertThat(new CycleSchedule(Duration.ofHours(24), Duration.ZERO).delay(0.25))
-                .isEqualTo(Duration.ofMinutes(72));
-    }
-
-    @Test
-    void isStaleAfterThreeIntervals() {
-        assertThat(schedule.isStale(Duration.ofSeconds(30))).isFalse();
-        assertThat(schedule.isStale(Duration.ofMillis(30_001))).isTrue();
-    }
-
-    @Test
-    void isStalledOnlyAfterTheSlowestPossibleCycle() {
-        assertThat(schedule.isStalled(Duration.ofSeconds(110))).isFalse();
-        assertThat(schedule.isStalled(Duration.ofMillis(110_001))).isTrue();
+    @ParameterizedTest
+    @CsvSource({"10, 0, 0", "10, 0.5, 1000", "86400, 0.25, 4320000"})
+    void delaysACycleByUpToAFifthOfTheInterval(long interval, double random, long millis) {
+        var delay = new CycleSchedule(Duration.ofSeconds(interval), Duration.ZERO).delay(random);
+        assertThat(delay).isEqualTo(Duration.ofMillis(millis));
     }
 }

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.enforcement;
 
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.id;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
@@ -9,6 +10,7 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
+import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
@@ -72,6 +74,7 @@ abstract class CycleTable {
     private Duration interval = Duration.ofDays(1);
     private Duration begin = Duration.ZERO;
     private boolean breaksOff;
+    private long ticksAtStart = 1_000_000;
     private @Nullable Enforcer enforcer;
 
     CycleTable() {
@@ -85,11 +88,13 @@ abstract class CycleTable {
                 .isEqualTo(row.expected());
     }
 
-    List<String> outcomes() {
-        return registry.find(entry -> true, 100).stream()
+    /** The expected line names the outcomes that are recorded. */
+    void verifyOutcomes(TableRow row) {
+        row.lines().forEach(this::follow);
+        var outcomes = registry.find(_ -> true, 100).stream()
                 .flatMap(entry -> entry.actions().stream())
-                .map(note -> note.outcome().label())
-                .toList();
+                .map(note -> note.outcome().label());
+        assertThat(outcomes.collect(Collectors.joining(", ", "→ ", ""))).isEqualTo(row.expected());
     }
 
     void follow(String line) {
@@ -111,6 +116,15 @@ abstract class CycleTable {
                 node.answerWith(action -> Result.of(isAmong(rest, action) ? Outcome.DENIED : Outcome.SIGNALLED));
             case "unlist" -> hosts.clear();
             case "list" -> hosts.add(node);
+            case "exited" ->
+                node.setExited(id("here", Integer.parseInt(rest.getFirst())).id());
+            case "machine" -> node.setMachine(rest.getFirst());
+            case "reboot" -> ticksAtStart = 0;
+            case "duplicate" -> {
+                var other = List.of(new Problem(ProblemCode.DUPLICATE_HOST, "it is another name of a machine"));
+                node.observeWith(() -> host("", 0).snapshot().withProblems(other));
+                times(rest).forEach(this::cycle);
+            }
             case "unreachable" -> {
                 node.observeWith(() -> {
                     throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "no answer");
@@ -143,7 +157,7 @@ abstract class CycleTable {
         var running = enforcer == null ? start() : enforcer;
         enforcer = running;
         time.passTo(begin.plusSeconds(second));
-        node.setTicks(1_000_000 + 100L * second);
+        node.setTicks(ticksAtStart + 100L * second);
         var before = node.executed.size();
         var report = running.runCycle().orElseThrow();
         assertThat(report.result() == CycleResult.FAILED).isEqualTo(breaksOff);
@@ -156,8 +170,7 @@ abstract class CycleTable {
                 .safetyLimits(new SafetyLimits(grace, killAfter, compliancePeriod, terminationLimit))
                 .interval(interval)
                 .build();
-        var made = EnforcerFactory.create(config, NoStore.records(registry), time.ticker(), List.of());
-        return made;
+        return EnforcerFactory.create(config, NoStore.records(registry), time.ticker(), List.of());
     }
 
     private List<Host> hosts() {

@@ -1,28 +1,70 @@
 package dev.genv.enforcer.enforcement;
 
-import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.id;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
+import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.enforcement.record.Event;
+import dev.genv.enforcer.enforcement.record.Event.EventContent;
+import dev.genv.enforcer.enforcement.record.EventLog;
+import dev.genv.enforcer.enforcement.record.ViolationRecord;
+import dev.genv.enforcer.enforcement.record.ViolationRegistry;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
+import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
+import dev.genv.enforcer.testsupport.fake.NoStore;
+import dev.genv.enforcer.testsupport.fake.Records;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
-/** What a cycle does with the violations that it finds. */
-class EnforcerTest extends EnforcerFixture {
+/** What a cycle does, reports and records, also if it fails, is stopped, or if a host fails or hangs. */
+@Timeout(600)
+class EnforcerTest {
+    private static final HostBuilder STRAY = host().devices(1).with("process 1 on 0");
+    private static final Problem REFUSED = new Problem(ProblemCode.HOST_UNREACHABLE, "refused");
+
+    private final FakeTime time = new FakeTime();
+    private final ViolationRegistry registry = new ViolationRegistry(10);
+    private final EventLog events = new EventLog();
+    private final List<CycleReport> reports = new ArrayList<>();
+    private final FakeHost node = new FakeHost(STRAY);
+    private final CompletableFuture<Boolean> begun = new CompletableFuture<>();
+    private final CompletableFuture<Boolean> release = new CompletableFuture<>();
+    private Limits limits = Limits.NONE;
+
+    @AfterEach
+    void releaseWhatHangs() {
+        release.complete(true);
+    }
+
     @Test
     void cycleObservesEvaluatesActsAndRecords() {
-        var node = new FakeHost(host().devices(1).with(process(1).uses(0)));
-
-        var report = enforcer(ServiceMode.ENFORCE, node).runCycle().orElseThrow();
+        var report = cycle(enforcer(config(node)));
 
         assertThat(report.result()).isEqualTo(CycleResult.SUCCESS);
         assertThat(report.lines())
@@ -30,80 +72,327 @@ class EnforcerTest extends EnforcerFixture {
                         "Process 1 is not running in a GPU environment",
                         "Terminating process 1 from environment N/A that is running on GPU(s) 0");
         assertThat(node.executed).hasSize(1);
-        assertThat(all()).singleElement().satisfies(entry -> {
-            assertThat(entry.active()).isTrue();
-            assertThat(entry.mode()).isEqualTo(RuleMode.ENFORCE);
-            assertThat(entry.actions()).singleElement().satisfies(note -> {
-                assertThat(note.outcome()).isEqualTo(Outcome.SIGNALLED);
-                assertThat(note.signal()).isEqualTo("TERM");
-            });
-        });
+        assertThat(only().mode()).isEqualTo(RuleMode.ENFORCE);
+        assertThat(only().actions())
+                .singleElement()
+                .satisfies(note -> assertThat(note.signal()).isEqualTo("TERM"));
         assertThat(reports).containsExactly(report);
     }
 
     @Test
-    void retriesDeniedSignals() {
-        var node = new FakeHost(host().devices(1).with(process(1).uses(0)))
-                .answerWith(action -> Result.of(Outcome.DENIED));
-        var enforcer = enforcer(ServiceMode.ENFORCE, node);
-        enforcer.runCycle();
-        var report = enforcer.runCycle().orElseThrow();
-
-        assertThat(node.executed).hasSize(2);
-        assertThat(report.result()).isEqualTo(CycleResult.ACTION_FAILED);
-        assertThat(report.lines()).endsWith("Not enough permissions to terminate process 1");
-        assertThat(all().getFirst().actions()).as("a repetition is no news").hasSize(1);
-    }
-
-    @Test
-    void executesNothingInAuditMode() {
-        limits = new Limits(0, Map.of());
-        var node = new FakeHost(host().devices(1)
-                .with(env("a").attached(0))
-                .with(process(1).uses(0), process(2).inEnvironment("a").uses(0)));
-
-        var report = enforcer(ServiceMode.AUDIT, node).runCycle().orElseThrow();
+    void auditModeExecutesNothing() {
+        var report = cycle(enforcer(config(node).mode(ServiceMode.AUDIT)));
 
         assertThat(node.executed).isEmpty();
-        assertThat(report.lines())
-                .containsExactly(
-                        "Process 1 is not running in a GPU environment",
-                        "User raz is using 1 devices which is 1 more than the maximum allowed",
-                        "Terminating process 1 from environment N/A that is running on GPU(s) 0"
-                                + " (skipped_audit: the service only audits)",
-                        "Terminating process 2 from environment a that is running on GPU(s) 0"
-                                + " (skipped_audit: the service only audits)",
-                        "Detaching environment a of user raz from device 0"
-                                + " (skipped_audit: the service only audits)");
-        assertThat(all()).allSatisfy(entry -> {
-            assertThat(entry.mode()).isEqualTo(RuleMode.AUDIT);
-            assertThat(entry.actions()).allSatisfy(note -> {
-                assertThat(note.outcome()).isEqualTo(Outcome.SKIPPED_AUDIT);
-                assertThat(note.signal()).isNull();
-            });
-        });
+        assertThat(report.lines()).last().asString().endsWith("(skipped_audit: the service only audits)");
+        assertThat(only().mode()).isEqualTo(RuleMode.AUDIT);
+        assertThat(only().actions())
+                .singleElement()
+                .satisfies(note -> assertThat(note.signal()).isNull());
     }
 
     @Test
     void disablingSignalsDoesNotDisableDetachments() {
         limits = new Limits(0, Map.of());
-        var node = new FakeHost(host().devices(1)
-                .with(env("a").attached(0))
-                .with(process(2).inEnvironment("a").uses(0)));
-
-        enforcer(ServiceMode.ENFORCE, false, node).runCycle();
+        node.setSnapshot(host().devices(1).with("env a on 0", "process 2 in a on 0"));
+        cycle(enforcer(config(node).signals(false)));
 
         assertThat(node.executed).singleElement().isInstanceOf(Action.Detach.class);
     }
 
     @Test
-    void problemFoundByARuleIsReportedForItsHost() {
-        var node = new FakeHost(host().devices(1).with(env("a").capacity("4x").attached(0)));
+    void eventsTellAViolationFromItsAppearanceToItsResolution() {
+        var enforcer = enforcer(config(node));
+        cycle(enforcer);
+        var id = only().id();
+        cycle(enforcer);
+        node.setSnapshot(host().devices(1)).setExited(id("here", 1).id());
+        cycle(enforcer);
 
-        var report = enforcer(ServiceMode.ENFORCE, node).runCycle().orElseThrow();
+        assertThat(events.after(0, 100).events())
+                .extracting(event -> (EventContent.OfViolation) event.content())
+                .allSatisfy(each -> assertThat(each.violation().id()).isEqualTo(id))
+                .extracting(each -> "%s %s %s"
+                        .formatted(
+                                each.type(), each.violation().active() ? "active" : "over", outcomes(each.violation())))
+                .containsExactly(
+                        "violation_opened active []",
+                        "action active [SIGNALLED]",
+                        "action active [SIGNALLED, EXITED]",
+                        "violation_resolved over [SIGNALLED, EXITED]");
+    }
 
-        assertThat(report.fleet().snapshots().getFirst().problems())
-                .anySatisfy(problem -> assertThat(problem.detail()).contains("4x"));
+    @Test
+    void eventsTellWhenAProblemBeginsAndEnds() {
+        var enforcer = enforcer(config(refusing(node)));
+        assertThat(cycle(enforcer).result()).isEqualTo(CycleResult.INCOMPLETE);
+        cycle(enforcer);
+        node.setSnapshot(host().devices(1));
+        cycle(enforcer);
+
+        assertThat(events.after(0, 100).events())
+                .extracting(Event::content)
+                .containsExactly(
+                        new EventContent.ProblemBegan("here", REFUSED), new EventContent.ProblemEnded("here", REFUSED));
+    }
+
+    @Test
+    void problemsOfRulesAndOfTheTerminationLimitAreReportedForTheirHost() {
+        node.setSnapshot(
+                host().devices(1).with("env a capacity 4x on 0", "process 1 on 0", "process 2 on 0", "process 3 on 0"));
+        var enforcer = enforcer(config(node).safetyLimits(new SafetyLimits(Duration.ZERO, null, 2)));
+        var report = cycle(enforcer);
+
+        assertThat(problems(report))
+                .anySatisfy(problem -> assertThat(problem.detail()).contains("4x"))
+                .anySatisfy(problem -> {
+                    assertThat(problem.code()).isEqualTo(ProblemCode.TERMINATION_LIMIT_REACHED);
+                    assertThat(problem.detail()).contains("3 processes", "1 wait");
+                });
         assertThat(report.isComplete()).isTrue();
+        assertThat(problems(cycle(enforcer)))
+                .extracting(Problem::code)
+                .doesNotContain(ProblemCode.TERMINATION_LIMIT_REACHED);
+    }
+
+    @Test
+    void deniedSignalMeansThatKillIsMissingOnThatHostAlone() {
+        node.answerWith(_ -> new Result(Outcome.DENIED, "needs the capability CAP_KILL"));
+        var other = new FakeHost(host("other").devices(1).with("process 2 on 0"));
+        var enforcer = enforcer(config(node, other));
+        var report = cycle(enforcer);
+
+        assertThat(report.result()).isEqualTo(CycleResult.ACTION_FAILED);
+        assertThat(missingPrivileges(report, 0)).containsExactly("KILL");
+        assertThat(problems(report))
+                .singleElement()
+                .satisfies(problem -> assertThat(problem.detail()).startsWith("KILL: "));
+        assertThat(missingPrivileges(report, 1)).isEmpty();
+        node.setMissingPrivileges("KILL");
+        assertThat(missingPrivileges(cycle(enforcer), 0)).as("once").containsExactly("KILL");
+    }
+
+    @Test
+    void processThatCannotBeReadMeansThatAPrivilegeIsMissingUnlessAKnownOneExplainsIt() {
+        node.setSnapshot(host().devices(1).with(process(1).uses(0).unreadable()));
+        var enforcer = enforcer(config(node));
+        assertThat(missingPrivileges(cycle(enforcer), 0)).containsExactly("SYS_PTRACE", "DAC_READ_SEARCH");
+        for (var known : List.of("SYS_PTRACE", "DAC_READ_SEARCH", "APPARMOR")) {
+            node.setMissingPrivileges(known);
+            assertThat(missingPrivileges(cycle(enforcer), 0)).containsExactly(known);
+        }
+    }
+
+    /** The process was not signalled: the host verifies it only because of the violation. */
+    @Test
+    void violationOfAnEndedProcessIsOverOnAHostThatIsNeverObservedCompletely() {
+        var enforcer = enforcer(config(node).mode(ServiceMode.AUDIT));
+        cycle(enforcer);
+        node.setSnapshot(host().devices(1).with("missing EVERY_PROCESS"));
+        cycle(enforcer);
+        cycle(enforcer);
+        assertThat(registry.active()).hasSize(1);
+
+        node.setExited(id("here", 1).id());
+        cycle(enforcer);
+        assertThat(registry.active()).isEmpty();
+    }
+
+    @Test
+    void neverRunsTwoCyclesAtATime() throws InterruptedException {
+        var enforcer = enforcer(config(node.hang(begun, release)), Ticker.ofSystem());
+        var first = Thread.ofVirtual().start(enforcer::runCycle);
+        begun.join();
+        assertThat(enforcer.isRunning()).isTrue();
+        assertThat(enforcer.runCycle()).isEmpty();
+
+        release.complete(true);
+        first.join();
+        assertThat(enforcer.isRunning()).isFalse();
+        assertThat(enforcer.runCycle()).isPresent();
+    }
+
+    @Test
+    void failingListenerDoesNotAffectTheCycle() {
+        var enforcer = enforcer(config(node), time.ticker(), report -> {
+            if (report.actions().isEmpty()) {
+                throw new OutOfMemoryError("full");
+            }
+            throw new IllegalStateException("deaf");
+        });
+        cycle(enforcer);
+        node.setSnapshot(host());
+        cycle(enforcer);
+        assertThat(reports).hasSize(2);
+    }
+
+    /** For example because of a large state file. The error is reported, and the next cycle runs. */
+    @Test
+    void errorAbortsOnlyTheCurrentCycle() {
+        var thread = Thread.currentThread();
+        var hasBegun = new AtomicBoolean(true);
+        var isInTrouble = new AtomicBoolean();
+        var enforcer = enforcer(
+                config(node),
+                new Ticker(
+                        () -> {
+                            if (Thread.currentThread().equals(thread)
+                                    && !hasBegun.compareAndSet(false, true)
+                                    && isInTrouble.get()) {
+                                throw new OutOfMemoryError("full");
+                            }
+                            return FakeTime.START;
+                        },
+                        System::nanoTime));
+        hasBegun.set(false); // the start of the service asks for the time too
+        isInTrouble.set(true);
+        var report = cycle(enforcer);
+        assertThat(report.result()).isEqualTo(CycleResult.FAILED);
+        assertThat(report.error()).contains("OutOfMemoryError");
+        assertThat(reports).containsExactly(report);
+
+        isInTrouble.set(false);
+        assertThat(cycle(enforcer).result()).isEqualTo(CycleResult.SUCCESS);
+    }
+
+    @Test
+    void hangingHostTimesOutAndIsSkippedUntilItAnswers() {
+        var hanging = new FakeHost(host("hanging")).hang(begun, release);
+        var enforcer = enforcer(config(hanging, node).observationTimeout(Duration.ofMillis(200)), Ticker.ofSystem());
+
+        assertThat(problem(enforcer)).isEqualTo("no answer in time");
+        await("its task may not have begun within the time limit")
+                .untilAsserted(() -> assertThat(problem(enforcer))
+                        .isEqualTo("still busy with an earlier cycle, so it was left out of this one; before"
+                                + " that: no answer in time"));
+        await("the other host is enforced, however slow this machine is").untilAsserted(() -> {
+            enforcer.runCycle();
+            assertThat(node.executed).hasSize(1);
+        });
+
+        release.complete(true);
+        hanging.setSnapshot(host("hanging"));
+        await().untilAsserted(() -> assertThat(cycle(enforcer).result()).isEqualTo(CycleResult.SUCCESS));
+    }
+
+    /** Its child process would outlive the service. */
+    @Test
+    void stoppedServiceIsBusyUntilTheTaskOfAnAbandonedHostEndsAndActsNoMore() throws InterruptedException {
+        var enforcer = enforcer(config(node.hang(begun, release)));
+        var cycle = Thread.ofPlatform().daemon().start(enforcer::runCycle);
+        begun.join();
+        enforcer.stop();
+        cycle.join();
+        assertThat(enforcer.isRunning()).isFalse();
+        assertThat(enforcer.isBusy()).isTrue();
+        release.complete(true);
+        await().until(() -> !enforcer.isBusy());
+
+        assertThat(cycle(enforcer).lines()).last().asString().endsWith("(failed: the service is being stopped)");
+        assertThat(node.executed).isEmpty();
+    }
+
+    /** The signal was sent, if late: another one would be the second. */
+    @Test
+    void lateActionIsNotRepeated() {
+        node.answerWith(this::signalAfterRelease);
+        var enforcer = enforcer(config(node).actionTimeout(Duration.ofMillis(200)), Ticker.ofSystem());
+
+        assertThat(cycle(enforcer).result()).isEqualTo(CycleResult.ACTION_FAILED);
+        release.complete(true);
+        await().untilAsserted(() -> assertThat(cycle(enforcer).result()).isEqualTo(CycleResult.SUCCESS));
+        assertThat(node.executed).hasSize(1);
+    }
+
+    /** It answers every observation and executes nothing: otherwise the other hosts would wait for it in every cycle. */
+    @Test
+    void waitsOnlyBrieflyForHostWhoseLastActionsFailed() {
+        var useless = new FakeHost(host("useless").devices(1).with("process 2 on 0")).answerWith(_ -> {
+            throw new IllegalStateException("no");
+        });
+        var enforcer =
+                enforcer(config(node, useless).remote(true).actionTimeout(Duration.ofSeconds(30)), Ticker.ofSystem());
+        enforcer.runCycle();
+        useless.answerWith(this::signalAfterRelease);
+        node.setSnapshot(host().devices(1));
+
+        assertThat(cycle(enforcer).actions())
+                .extracting(record -> record.result().detail())
+                .containsExactly("no answer yet; before that: java.lang.IllegalStateException: no");
+        release.complete(true);
+        await("what came of it in the end is known").untilAsserted(() -> {
+            enforcer.runCycle();
+            assertThat(registry.find(entry -> "useless".equals(entry.violation().host()), 1))
+                    .singleElement()
+                    .satisfies(entry -> assertThat(outcomes(entry)).contains(Outcome.SIGNALLED));
+        });
+        assertThat(useless.executed).hasSize(2);
+    }
+
+    private Result signalAfterRelease(Action action) {
+        assertThat(action).isInstanceOf(Action.Terminate.class);
+        release.join();
+        return Result.of(Outcome.SIGNALLED);
+    }
+
+    private EnforcerConfigBuilder config(FakeHost... hosts) {
+        return EnforcerConfigBuilder.enforcerConfig(hosts)
+                .rules(
+                        Map.of(
+                                KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE,
+                                KnownRules.ENV_MEMORY, RuleMode.ENFORCE,
+                                KnownRules.MAX_DEVICES_PER_USER, RuleMode.ENFORCE),
+                        limits)
+                .observationTimeout(HANG);
+    }
+
+    private Enforcer enforcer(EnforcerConfigBuilder config) {
+        return enforcer(config, time.ticker());
+    }
+
+    private Enforcer enforcer(EnforcerConfigBuilder config, Ticker ticker, CycleListener... listeners) {
+        var all = new ArrayList<>(List.of(listeners));
+        all.add(reports::add);
+        var records = new Records(registry, events, new NoStore(), List.of());
+        return EnforcerFactory.create(config.build(), records, ticker, all);
+    }
+
+    private static CycleReport cycle(Enforcer enforcer) {
+        return enforcer.runCycle().orElseThrow();
+    }
+
+    private static FakeHost refusing(FakeHost host) {
+        return host.observeWith(() -> {
+            throw new UnreachableException(REFUSED.code(), REFUSED.detail());
+        });
+    }
+
+    private ViolationRecord only() {
+        var all = registry.find(_ -> true, 100);
+        assertThat(all).hasSize(1);
+        return all.getFirst();
+    }
+
+    private static List<Outcome> outcomes(ViolationRecord entry) {
+        return entry.actions().stream().map(ViolationRecord.ActionNote::outcome).toList();
+    }
+
+    private static List<Problem> problems(CycleReport report) {
+        return report.fleet().snapshots().getFirst().problems();
+    }
+
+    private static List<String> missingPrivileges(CycleReport report, int host) {
+        return report.fleet().snapshots().get(host).details().missingPrivileges();
+    }
+
+    /** The problem of the first host that was not reached. */
+    private static String problem(Enforcer enforcer) {
+        return cycle(enforcer).fleet().snapshots().stream()
+                .filter(host -> !host.isReached())
+                .map(Snapshot::problems)
+                .findFirst()
+                .orElseThrow()
+                .getFirst()
+                .detail();
     }
 }

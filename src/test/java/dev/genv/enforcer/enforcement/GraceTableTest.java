@@ -1,10 +1,7 @@
 package dev.genv.enforcer.enforcement;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
 import dev.genv.enforcer.testsupport.TableRow;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -66,6 +63,36 @@ class GraceTableTest extends CycleTable {
         → detach b 30\
         """;
 
+    /** Nothing is remembered of a machine that was rebooted, and nothing changes while a host or its state is not known. */
+    private static final String MACHINES = """
+        a reboot begins anew
+        machine boot-1
+        stray 0 10 20
+        machine boot-2
+        stray 30 40 50 60
+        → 1 TERM 60
+
+        a reboot of a machine without an id begins anew
+        stray 0 10 20
+        reboot
+        stray 30 40 50 60
+        → 1 TERM 60
+
+        a host that counts under another name for a while has no picture
+        without inactive-env-processes
+        env a @ 0
+        duplicate 10
+        env a; process 1 started 5 in a on 0 @ 20-50/10
+        → 1 TERM 50
+
+        a state that cannot be read for a while changes nothing
+        without inactive-env-processes
+        env a @ 0
+        missing ENVIRONMENTS @ 10
+        env a; process 1 started -5 in a on 0 @ 20-50/10
+        → 1 TERM 50\
+        """;
+
     /** Somebody adds, changes or removes an entry. */
     private static final String ENTRIES = """
         a job of the first interval of its environment is not shielded
@@ -91,6 +118,25 @@ class GraceTableTest extends CycleTable {
         process 1 started 5 in a uid 1003 on 0 @ 20-60/10
         env a uid 1003; process 1 started 5 in a uid 1003 on 0; process 2 started 75 in a uid 1003 on 0 @ 70-130/10
         → 2 TERM 100, 2 KILL 130
+
+        a long id is not another one
+        without inactive-env-processes
+        env LONG1 @ 0
+        env LONG1; env LONG2; process 1 started -5 in LONG2 on 0 @ 10-60/10
+        → nothing
+
+        an owner that appeared later is not used against a process
+        with env-owner
+        env a uid 1003 live 1003 on 0 @ 0
+        env a uid 1004 live 1004 on 0; process 1 started -5 in a uid 1003 on 0; process 2 started 5 in a uid 1003 on 0 @ 10-40/10
+        → 2 TERM 40
+
+        a holding that was disputed for a while is new in the quota
+        devices-per-user 1
+        env a of alice uid 1003 on 0; env b of alice uid 1003 on 1 @ 0
+        env a of alice uid 1003 disputed on 0; env b of alice uid 1003 on 1 @ 10
+        env a of alice uid 1003 on 0; env b of alice uid 1003 on 1 @ 20-60/10
+        → detach a 50, detach a 60
 
         forged holdings go first however often they are added
         devices-per-user 1
@@ -194,7 +240,7 @@ class GraceTableTest extends CycleTable {
         """;
 
     static Stream<TableRow> rows() {
-        return TableRow.in(CLOCKS, ENTRIES, YOUNG_PROCESSES);
+        return TableRow.in(CLOCKS, MACHINES, ENTRIES, YOUNG_PROCESSES);
     }
 
     static Stream<TableRow> rowsWithoutAnEarlierObservation() {
@@ -215,27 +261,5 @@ class GraceTableTest extends CycleTable {
     void actionsFollowWithoutAnEarlierObservation(TableRow row) {
         follow("grace 30");
         verify(row);
-    }
-
-    @Test
-    void waitingForTheGracePeriodIsReportedOnce() {
-        follow("grace 30");
-        follow("stray 0 10 29");
-        assertThat(outcomes()).containsExactly("skipped_grace");
-        follow("stray 30");
-        assertThat(outcomes()).containsExactly("skipped_grace", "signalled");
-    }
-
-    @Test
-    void immuneProcessIsReportedAndNotTerminated() {
-        follow("process 1 on 0 immune @ 0 60");
-        assertThat(outcomes()).containsExactly("skipped_protected");
-    }
-
-    @Test
-    void exemptEnvironmentIsNotDetached() {
-        follow("devices-per-user 0");
-        follow("env a exempt on 0 @ 0 60");
-        assertThat(outcomes()).containsExactly("skipped_exempt");
     }
 }

@@ -5,6 +5,7 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.enforcement.ProblemLog.Changes;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
@@ -15,8 +16,8 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.Plan.HostProblem;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
@@ -26,17 +27,24 @@ import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.LogRecords;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.time.Instant;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** The number of logged violations is limited, and every action is logged. */
+/** The log of a cycle: the number of violations and problems is limited, every action is logged, and each problem when it begins and ends. */
 class LogLinesTest {
+    private static final Action TERMINATE = new Action.Terminate(
+            "gpu-1", process(812).inEnvironment("a\n\"b").uid(1003).uses(0, 1).build());
+    private static final Action DETACH =
+            new Action.Detach("gpu-1", env("a").uid(7).build(), 2, new Attachment("a", null, null));
+    private static final Problem UNLISTED = new Problem(ProblemCode.GPU_UNLISTED, "9000 MiB on device 0");
     private static final String EVIL = "\u001b[2J\r\n2026-11-20 ERROR forged\u2028\u202e\"%n%s\u009b\u007f";
+
+    private final ProblemLog problemLog = new ProblemLog(false);
 
     @Test
     void boundsTheLinesForThousandsOfViolationsAndLogsEveryAction() {
@@ -185,15 +193,8 @@ class LogLinesTest {
     }
 
     private static Snapshot report(String name, Problem... problems) {
-        var snapshot = new Snapshot(
-                name, List.of(), List.of(), List.of(), Set.of(), EnumSet.noneOf(SnapshotPart.class), List.of(problems));
-        return new FakeHost(host(name)).observeWith(() -> snapshot).observe();
+        return new FakeHost(host(name)).observe().withProblems(List.of(problems));
     }
-
-    private static final Action TERMINATE = new Action.Terminate(
-            "gpu-1", process(812).inEnvironment("a\n\"b").uid(1003).uses(0, 1).build());
-    private static final Action DETACH =
-            new Action.Detach("gpu-1", env("a").uid(7).build(), 2, new Attachment("a", null, null));
 
     @Test
     void actionsAreLoggedInAFixedFormat() {
@@ -240,5 +241,72 @@ class LogLinesTest {
     private static ActionRecord actionRecord(Action action, Result result) {
         var cause = new Violation(KnownRules.ENV_DEVICES, "gpu-1", "…", "…", null, null, List.of(), List.of());
         return new ActionRecord(new PlannedAction(action, List.of(cause), true), result, Instant.EPOCH);
+    }
+
+    @Test
+    void anotherTextOfAnObservationIsAnotherProblem() {
+        var first = new Problem(ProblemCode.ENTRY_UNREADABLE, "environment a has no pids");
+        var second = new Problem(ProblemCode.ENTRY_UNREADABLE, "environment b has no pids");
+        log(first);
+        assertThat(log(second)).isEqualTo(changes(List.of(second), List.of(first)));
+    }
+
+    /** Each host has a problem of the whole service, so each new text would be two events of each host in each cycle. */
+    @Test
+    void theTextOfAProblemOfTheServiceCanChange() {
+        var first = new Problem(ProblemCode.NOTIFICATION_FAILED, "mail: 451 4.3.0 try again, id 1");
+        var webhook = new Problem(ProblemCode.NOTIFICATION_FAILED, "webhook: connection refused");
+        assertThat(log(first, webhook)).isEqualTo(changes(List.of(first, webhook), List.of()));
+        var second = new Problem(ProblemCode.NOTIFICATION_FAILED, "mail: 451 4.3.0 try again, id 2");
+        assertThat(log(second, webhook)).isEqualTo(changes(List.of(), List.of()));
+        var waiting = new Problem(ProblemCode.DATA_UNWRITABLE, "11 cycles wait for the disk");
+        assertThat(log(webhook, waiting)).isEqualTo(changes(List.of(waiting), List.of(first)));
+        assertThat(log(webhook, new Problem(ProblemCode.DATA_UNWRITABLE, "12 cycles wait for the disk")))
+                .isEqualTo(changes(List.of(), List.of()));
+    }
+
+    private Changes log(Problem... problems) {
+        return problemLog.log(List.of(report("here", problems)));
+    }
+
+    private static Changes changes(List<Problem> began, List<Problem> ended) {
+        return new Changes(ofHost(began), ofHost(ended));
+    }
+
+    private static List<HostProblem> ofHost(List<Problem> problems) {
+        return problems.stream()
+                .map(problem -> new HostProblem("here", problem))
+                .toList();
+    }
+
+    @Test
+    void reportsUpToTheLimitUnchanged() {
+        var all = entries(100);
+        assertThat(reported(all)).isEqualTo(all);
+    }
+
+    @Test
+    void cutsTheMostFrequentCodeAndCountsTheRest() {
+        var all = Stream.concat(entries(200).stream(), Stream.of(UNLISTED)).toList();
+        assertThat(reported(all))
+                .hasSize(101)
+                .startsWith(all.get(0), all.get(1))
+                .contains(all.get(98))
+                .doesNotContain(all.get(99))
+                .endsWith(UNLISTED, new Problem(ProblemCode.MORE_PROBLEMS, "and 101 more"));
+    }
+
+    private static List<Problem> entries(int number) {
+        return IntStream.range(0, number)
+                .mapToObj(i -> new Problem(ProblemCode.ENTRY_UNREADABLE, "entry " + i))
+                .toList();
+    }
+
+    private static List<Problem> reported(List<Problem> problems) {
+        var fleet = new Fleet(List.of(report("here", problems.toArray(Problem[]::new))), false);
+        return HostProblems.addTo(fleet, List.of(), List.of())
+                .snapshots()
+                .getFirst()
+                .problems();
     }
 }

@@ -258,6 +258,56 @@ class TerminationTableTest extends CycleTable {
         → 1 TERM 0, 2 TERM 10, 9 TERM 20\
         """;
 
+    /** What is recorded with the violations; a repetition is no news. */
+    private static final String OUTCOMES = """
+        a process that exits
+        stray 0
+        exited 1
+        empty 10
+        → signalled, exited
+
+        a process that lets go of its device before it exits
+        stray 0
+        empty 10
+        exited 1
+        empty 20
+        → signalled, exited
+
+        a process that survives SIGKILL
+        stray 0 30 39 40 50
+        → signalled, signalled, unkillable
+
+        an exit after SIGTERM that may have been sent
+        lose-answers
+        stray 0
+        exited 1
+        empty 10
+        → failed, exited
+
+        denied signals
+        deny 1
+        stray 0 10
+        → denied
+
+        the wait for the grace period
+        grace 30
+        stray 0 10 29 30
+        → skipped_grace, signalled
+
+        an immune process
+        process 1 on 0 immune @ 0 60
+        → skipped_protected
+
+        an exempt environment
+        devices-per-user 0
+        env a exempt on 0 @ 0 60
+        → skipped_exempt\
+        """;
+
+    static Stream<TableRow> outcomes() {
+        return TableRow.in(OUTCOMES);
+    }
+
     static Stream<TableRow> rows() {
         return TableRow.in(COMPLIANCE, ESCALATION, LOST_ANSWERS, SECOND_VICTIMS, LIMITS);
     }
@@ -266,5 +316,11 @@ class TerminationTableTest extends CycleTable {
     @MethodSource("rows")
     void signalsFollowAsDescribed(TableRow row) {
         verify(row);
+    }
+
+    @ParameterizedTest
+    @MethodSource("outcomes")
+    void outcomesAreRecordedAsDescribed(TableRow row) {
+        verifyOutcomes(row);
     }
 }

@@ -10,7 +10,6 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
@@ -99,42 +98,6 @@ class ReplayTest {
     }
 
     @Test
-    void processThatIsOlderThanTheEntryOfItsEnvironmentIsShielded() {
-        var job = process(1).uid(1005).inEnvironment("1").uses(1, "1mi");
-        var claimed = host().devices(2).with(env("1").uid(1005).attached(0)).with(job);
-        var young =
-                process(1).startedLaterBy(9_000).uid(1005).inEnvironment("1").uses(1, "1mi");
-        past.cycles(20, host().devices(2).snapshot()).cycles(20, claimed.snapshot());
-        assertThat(replay(enforcing(ENV_DEVICES)).users()).isEmpty();
-
-        past.cycles(
-                5,
-                host().devices(2)
-                        .with(env("1").uid(1005).attached(0))
-                        .with(young)
-                        .snapshot());
-        past.cycle(host().devices(2).snapshot());
-        assertThat(replay(enforcing(ENV_DEVICES)).users()).isEmpty();
-    }
-
-    @Test
-    void protectedProcessesAndThoseOfExemptUsersAreSpared() {
-        past.cycles(5, stray(process(1).immune(Immunity.Kind.PROTECTED, "it runs Xorg")))
-                .cycles(
-                        5,
-                        host().devices(3)
-                                .with(env("1").attached(0, 1, 2).exempt())
-                                .with(process(2)
-                                        .inEnvironment("1")
-                                        .uses(0, "1mi")
-                                        .immune(Immunity.Kind.EXEMPT, "exempt"))
-                                .snapshot());
-
-        assertThat(replay(enforcing(NON_ENV_PROCESSES)).users()).isEmpty();
-        assertThat(replay(quota(1)).users()).isEmpty();
-    }
-
-    @Test
     void processIsOfTheUserOfItsEnvironmentAndAStrangerIsNot() {
         past.cycles(
                 5,
@@ -208,27 +171,6 @@ class ReplayTest {
                 .cycles(10, threeDevices().snapshot());
 
         assertThat(replay(quota(2)).users().getFirst().detachments()).isOne();
-    }
-
-    @Test
-    void quotaCountsTheHostsThatDidNotChangeToo() {
-        var one = HostBuilder.host("a").devices(1).with(env("1").attached(0)).snapshot();
-        past.cycles(10, one, HostBuilder.host("b").devices(1).snapshot())
-                .cycles(
-                        10,
-                        one,
-                        HostBuilder.host("b")
-                                .devices(1)
-                                .with(env("2").attached(0))
-                                .snapshot());
-
-        assertThat(replay(quota(1)).users().getFirst().actions())
-                .singleElement()
-                .satisfies(action -> {
-                    assertThat(action.host()).isEqualTo("b");
-                    assertThat(action.at()).isEqualTo(at(13));
-                    assertThat(action.message()).contains("2 devices on 2 hosts");
-                });
     }
 
     @Test

@@ -34,19 +34,6 @@ class UsageMeterTest {
     }
 
     @Test
-    void heldPresentAndIdleDevicesOfEachUserAreCounted() {
-        observe(host().devices(4)
-                .utilization(0, null, 1)
-                .with(env("1").attached(0, 1), env("2").user("alice").uid(1001).attached(2))
-                .with(
-                        process(1).inEnvironment("1").uses(0),
-                        process(2).inEnvironment("2").uses(2, 3)));
-
-        assertThat(rows()).containsExactly("alice 60 120 60 60 0", "raz 120 60 0 0 120");
-        assertThat(past.number("SELECT time FROM observed")).isEqualTo(60_000);
-    }
-
-    @Test
     void deviceCountsOnceForAUserAndIsIdleForOneWithoutAProcess() {
         observe(host().devices(1)
                 .with(env("1").attached(0), env("2").attached(0))

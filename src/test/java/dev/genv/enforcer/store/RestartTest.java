@@ -30,26 +30,6 @@ import org.junit.jupiter.params.provider.CsvSource;
 class RestartTest extends StoreFixture {
     private static final HostBuilder STRAY = host().devices(2).with(process(7).uses(0));
 
-    @Test
-    void violationsContinue() throws IOException {
-        node.setSnapshot(STRAY);
-        cycle();
-        cycle();
-        var before = only();
-        restart();
-        assertThat(only())
-                .as("readers see it before the first cycle")
-                .usingRecursiveComparison()
-                .ignoringFields("next")
-                .isEqualTo(before);
-        cycle();
-        assertThat(only().id()).isEqualTo(before.id());
-        assertThat(only().firstSeen()).isEqualTo(before.firstSeen());
-        assertThat(only().cycles()).isEqualTo(3);
-        assertThat(only().actions()).isEqualTo(before.actions()).hasSize(1);
-        assertThat(node.executed).as("one SIGTERM").hasSize(1);
-    }
-
     /** A process keeps the environment of its shell, also if the shell is struck from the list and the service is restarted. */
     @Test
     void listedPidsAreRememberedUntilAReboot() throws IOException {

@@ -3,8 +3,10 @@ package dev.genv.enforcer.enforcement.host;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.enforcement.host.HostWorker.Kind;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
@@ -19,7 +21,9 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -110,7 +114,7 @@ class HostWorkersTest {
         var interrupted = new CountDownLatch(1);
         hosts.add(fine);
         collect();
-        Objects.requireNonNull(workers.worker("fine")).start(HostWorker.Kind.OBSERVE, () -> {
+        Objects.requireNonNull(workers.worker("fine")).start(Kind.OBSERVE, () -> {
             begun.complete(true);
             try {
                 return new CountDownLatch(1).await(1, TimeUnit.HOURS);
@@ -153,5 +157,47 @@ class HostWorkersTest {
             begun.join();
             release.complete(true);
         });
+    }
+
+    private static HostWorker worker(Executor threads) {
+        return new HostWorker(new FakeHost(host("gpu-1")), threads, Ticker.ofSystem());
+    }
+
+    /** A cycle acts as soon as it has looked. */
+    @Test
+    void acceptsWorkAsSoonAsTheResultIsReturned() throws Exception {
+        var worker = worker(HostWorkers.threads(false));
+        for (var i = 0; i < 10_000; i++) {
+            assertThat(worker.start(Kind.OBSERVE, () -> 1).await(TIMEOUT, true)).isEqualTo(1);
+        }
+    }
+
+    /** On a machine with one CPU there is one carrier thread, and a computation on it would block all others. */
+    @Test
+    void runsOnADaemonPlatformThread() throws Exception {
+        var thread = worker(HostWorkers.threads(false))
+                .start(Kind.OBSERVE, Thread::currentThread)
+                .await(TIMEOUT, true);
+        assertThat(thread.isVirtual()).isFalse();
+        assertThat(thread.isDaemon())
+                .as("nor does it keep the service from ending")
+                .isTrue();
+    }
+
+    /** Users can start as many processes as the machine allows. */
+    @Test
+    void acceptsWorkAfterTheMachineAllowedNoThread() throws Exception {
+        var attempts = new AtomicInteger();
+        var threads = HostWorkers.threads(false);
+        var starved = worker(task -> {
+            if (attempts.getAndIncrement() == 0) {
+                throw new OutOfMemoryError("unable to create native thread");
+            }
+            threads.execute(task);
+        });
+        assertThatThrownBy(() -> starved.start(Kind.OBSERVE, () -> 1).await(TIMEOUT, true))
+                .isInstanceOf(UnreachableException.class)
+                .hasMessage("not started: unable to create native thread");
+        assertThat(starved.start(Kind.OBSERVE, () -> 2).await(TIMEOUT, true)).isEqualTo(2);
     }
 }

@@ -9,12 +9,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
@@ -25,7 +23,7 @@ import dev.genv.enforcer.policy.Violation;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.TableRow;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
-import java.time.Duration;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.time.Instant;
 import java.util.EnumSet;
 import java.util.HashSet;
@@ -386,25 +384,11 @@ class ViolationRegistryTest {
     }
 
     private static Snapshot snapshot(HostBuilder host, Set<HostProcess> exited) {
-        var snapshot = host.snapshot();
-        var ended = exited.stream()
-                .filter(process -> process.host().equals(snapshot.host()))
-                .map(HostProcess::id)
-                .collect(Collectors.toSet());
-        return snapshot.with(new HostDetails(
-                true,
-                null,
-                Duration.ZERO,
-                null,
-                0,
-                ended,
-                List.of(),
-                null,
-                null,
-                null,
-                Accounts.NONE,
-                null,
-                List.of()));
+        var observed = new FakeHost(host);
+        exited.stream()
+                .filter(process -> process.host().equals(observed.name()))
+                .forEach(process -> observed.setExited(process.id()));
+        return observed.observe();
     }
 
     private static HostBuilder observed(String text) {

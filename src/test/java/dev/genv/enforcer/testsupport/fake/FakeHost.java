@@ -164,10 +164,10 @@ public final class FakeHost implements Host {
         }
     }
 
-    /** Observes it. */
+    /** Observes it, and verifies the processes that have exited. */
     public Snapshot observe() {
         try {
-            return observe(Set.of());
+            return observe(exited);
         } catch (UnreachableException | InterruptedException e) {
             throw new AssertionError(e);
         }
