@@ -1,8 +1,9 @@
 package dev.genv.enforcer.container;
 
+import static dev.genv.enforcer.container.ServiceContainer.DOCKER;
+import static dev.genv.enforcer.container.ServiceContainer.PODMAN;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.genv.enforcer.testsupport.RenderedChart;
 import dev.genv.enforcer.testsupport.Requirements;
@@ -16,12 +17,11 @@ import dev.genv.enforcer.testsupport.ssh.RealHosts;
 import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -36,6 +36,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Tag("container")
 @Timeout(600)
 class ContainerIT {
+    /** Starts a container. */
+    private interface Engine {
+        ServiceContainer start(Flags flags) throws IOException;
+    }
+
     private static final String CHART_SETTINGS = """
         settings:
           interval: 1s
@@ -43,6 +48,7 @@ class ContainerIT {
           grace: 0s
         """;
 
+    private static final String NODE = "node-of-the-cluster";
     private static final long OWNER_UID = 2001;
     private static final long OTHER_UID = 2002;
 
@@ -85,7 +91,29 @@ class ContainerIT {
 
     @Test
     void terminatesAndDetachesOnTheNode() throws IOException {
-        assertEnforces(flags().set("MAX_DEVICES_PER_USER", 1), null);
+        assertEnforces(ServiceContainer::start, flags().set("MAX_DEVICES_PER_USER", 1), null);
+    }
+
+    /** As in the page about the installation, with CDI in place of {@code --gpus all}. */
+    @Test
+    void podmanTerminatesAndDetachesOnTheNode() throws IOException {
+        var flags = flagsOfCdi("nvidia.com/gpu=all").set("MAX_DEVICES_PER_USER", 1);
+        assertEnforces(ContainerIT::startByPodman, flags, null);
+    }
+
+    @Test
+    void podmanRefusesADeviceWithoutSpecification() throws IOException {
+        assertThat(ServiceContainer.runOnce(PODMAN, flagsOfCdi("nvidia.com/gpu=missing"))
+                        .text())
+                .contains("unresolvable CDI devices nvidia.com/gpu=missing");
+    }
+
+    private Flags flagsOfCdi(String device) throws IOException {
+        return flags().replace("--gpus", "--device").replace("all", device);
+    }
+
+    private static ServiceContainer startByPodman(Flags flags) throws IOException {
+        return ServiceContainer.startOnLoopback(PODMAN, flags);
     }
 
     @ParameterizedTest
@@ -147,7 +175,8 @@ class ContainerIT {
     @Test
     void flagsOfTheReadmeCreateNoStateDirectory() throws IOException {
         Files.delete(stateDirectory);
-        assertThat(ServiceContainer.runOnce(flags().set("INTERVAL", 0)).text()).contains("does not exist");
+        assertThat(ServiceContainer.runOnce(DOCKER, flags().set("INTERVAL", 0)).text())
+                .contains("does not exist");
         assertThat(stateDirectory).doesNotExist();
     }
 
@@ -209,7 +238,7 @@ class ContainerIT {
     })
     void usesTheAotCacheOfTheImageAndTheJvmOptions(String variable, String shown) throws IOException {
         var cycle = ServiceContainer.runOnce(
-                flags().set("INTERVAL", 0).set("MODE", "audit").add("-e", variable));
+                DOCKER, flags().set("INTERVAL", 0).set("MODE", "audit").add("-e", variable));
         assertThat(cycle.exitCode()).as(cycle.text()).isZero();
         assertThat(cycle.text()).contains(shown);
     }
@@ -232,39 +261,37 @@ class ContainerIT {
     @ParameterizedTest
     @CsvSource({"runtimeClass,false", "volumeMounts,true", "hostDriver,false", "privileged,true"})
     void nodePodTerminatesAndDetaches(String access, boolean ignoresVariables) throws IOException {
-        if (access.equals("hostDriver") || access.equals("privileged")) {
-            assumeAllCapabilities();
-        }
         ServiceContainer.setRuntimeIgnoresVariables(ignoresVariables);
-        assertEnforces(nodePod(access), "node-of-the-cluster");
+        assertEnforces(ServiceContainer::start, nodePod(nodeChart(access)), NODE);
     }
 
-    /** Otherwise no engine can start a privileged container, as in some sandboxes. */
-    private static void assumeAllCapabilities() throws IOException {
-        var last = Files.readString(Path.of("/proc/sys/kernel/cap_last_cap")).strip();
-        var bounding = Files.readString(Path.of("/proc/self/status"))
-                .lines()
-                .filter(line -> line.startsWith("CapBnd:"))
-                .map(line -> line.replaceFirst("CapBnd:\\s*", ""))
-                .findFirst()
-                .orElseThrow();
-        assumeTrue(
-                Long.parseUnsignedLong(bounding, 16) == (1L << (Integer.parseInt(last) + 1)) - 1,
-                "a privileged container needs all capabilities of the kernel");
-    }
-
+    /** In place of the Operator's plugin, the test requests the device that the annotation names. */
     @Test
-    void nodePodReportsThatNoGpuWasAdded() throws IOException {
+    void nodePodTerminatesAndDetachesByCdi() throws IOException {
+        var chart = nodeChart("cdi");
+        var annotations = chart.workload().at("/spec/template/metadata/annotations");
+        var device =
+                annotations.path("nvidia.cdi.k8s.io/container.genv-enforcer").asText();
+        assertEnforces(ContainerIT::startByPodman, nodePod(chart).add("--device", device), NODE);
+    }
+
+    /** The runtime takes no requests from variables, and nothing reads the annotation. */
+    @ParameterizedTest
+    @ValueSource(strings = {"runtimeClass", "cdi"})
+    void nodePodReportsThatNoGpuWasAdded(String access) throws IOException {
         ServiceContainer.setRuntimeIgnoresVariables(true);
-        try (var service = ServiceContainer.start(nodePod("runtimeClass"))) {
+        try (var service = ServiceContainer.start(nodePod(nodeChart(access)))) {
             service.awaitReady(false);
             assertThat(service.ofHost("problems.code")).contains("gpu_tool_failed");
             assertThat(service.status("/q/health/live")).isEqualTo(200);
         }
     }
 
-    private Flags nodePod(String access) throws IOException {
-        var chart = RenderedChart.of(CHART_SETTINGS + "  maxDevicesPerUser: 1\ngpuAccess:\n  mode: " + access + "\n");
+    private static RenderedChart nodeChart(String access) {
+        return RenderedChart.of(CHART_SETTINGS + "  maxDevicesPerUser: 1\ngpuAccess:\n  mode: " + access + "\n");
+    }
+
+    private Flags nodePod(RenderedChart chart) throws IOException {
         var volumes = Map.of(
                 "state",
                 stateDirectory,
@@ -274,7 +301,24 @@ class ContainerIT {
                 Path.of("/dev/null"),
                 "driver",
                 ServiceContainer.DRIVER);
-        return PodFlags.of(chart, volumes).add("-p", "127.0.0.1::8080", "-p", "127.0.0.1::9000");
+        var flags = PodFlags.of(chart, volumes).add("-p", "127.0.0.1::8080", "-p", "127.0.0.1::9000");
+        if (flags.arguments().contains("--privileged") && !engineHasAllCapabilities()) {
+            // As in some sandboxes. The fake of the runtime recognizes a privileged container by SYS_ADMIN.
+            flags.without("--privileged").add("--security-opt", "apparmor=unconfined");
+            Stream.of("SYS_ADMIN", "SYS_PTRACE", "DAC_READ_SEARCH").forEach(each -> flags.add("--cap-add", each));
+        }
+        return flags;
+    }
+
+    private static boolean engineHasAllCapabilities() throws IOException {
+        var last = Files.readString(Path.of("/proc/sys/kernel/cap_last_cap")).strip();
+        var bounding = Files.readString(Path.of("/proc/self/status"))
+                .lines()
+                .filter(line -> line.startsWith("CapBnd:"))
+                .map(line -> line.replaceFirst("CapBnd:\\s*", ""))
+                .findFirst()
+                .orElseThrow();
+        return Long.parseUnsignedLong(bounding, 16) == (1L << (Integer.parseInt(last) + 1)) - 1;
     }
 
     /** The folder contains the chart's files for the pod, which only its group can read. */
@@ -286,12 +330,7 @@ class ContainerIT {
             var host = hosts.start("gpu-1");
             host.gpus().gpus(1).process(0, stray.pid(), "10");
             host.state().device(0).write();
-            var port = freePort();
-            var management = freePort();
-            var chart =
-                    RenderedChart.of(CHART_SETTINGS + """
-                          httpPort: %d
-                          managementPort: %d
+            var chart = RenderedChart.of(CHART_SETTINGS + """
                         mode: remote
                         remote:
                           hosts: ["%s"]
@@ -300,26 +339,19 @@ class ContainerIT {
                             existingSecret: key
                           knownHosts:
                             existingConfigMap: known
-                        """.formatted(port, management, host.target(), RealSshd.ADMIN));
+                        """.formatted(host.target(), RealSshd.ADMIN));
             var group = chart.pod().at("/securityContext/fsGroup").asInt();
             var files = writeFiles(hosts, host, group);
-            // The fake machine listens on loopback.
-            var flags = PodFlags.of(chart, Map.of("files", files, "data", dataFolder(group)))
-                    .add(
-                            "--network=host",
-                            "-e",
-                            "QUARKUS_HTTP_HOST=127.0.0.1",
-                            "-e",
-                            "QUARKUS_MANAGEMENT_HOST=127.0.0.1");
+            var flags = PodFlags.of(chart, Map.of("files", files, "data", dataFolder(group)));
             assertThat(PodFlags.privileges(flags))
                     .containsExactlyInAnyOrder(
                             "--cap-drop ALL",
                             "--security-opt no-new-privileges",
                             "--read-only",
                             "--user 65532:65532",
-                            "--mount type=bind,source=%s,target=/etc/genv-enforcer,readonly".formatted(files),
-                            "--network=host");
-            try (var service = ServiceContainer.start(flags).withPorts(port, management)) {
+                            "--mount type=bind,source=%s,target=/etc/genv-enforcer,readonly".formatted(files));
+            // The fake machine listens on loopback.
+            try (var service = ServiceContainer.startOnLoopback(DOCKER, flags)) {
                 assertThat(stray.awaitExit()).isEqualTo(143);
                 service.awaitReady(true);
                 assertThat(service.json("/hosts").getList("status")).containsExactly("ok");
@@ -343,19 +375,13 @@ class ContainerIT {
         return files;
     }
 
-    private static int freePort() throws IOException {
-        try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        }
-    }
-
     /**
      * Shows that a container with these flags, under which a user may have one device, ends a process of another user on the machine outside,
      * detaches nothing while others hold genv's lock there and the surplus after it, answers, and stops in time.
      *
      * @param name what it is told to be called; null where it finds that out by itself
      */
-    private void assertEnforces(Flags flags, @Nullable String name) throws IOException {
+    private void assertEnforces(Engine engine, Flags flags, @Nullable String name) throws IOException {
         try (var shell = Child.ofUser(OWNER_UID);
                 var member = Child.ofUser(OWNER_UID, Map.of("GENV_ENVIRONMENT_ID", "a"));
                 var stray = Child.ofUser(OTHER_UID)) {
@@ -367,7 +393,7 @@ class ContainerIT {
             gpus.process(0, member.pid(), "10").process(2, stray.pid(), "10");
             var before = devicesJson();
             var held = RealFlock.take(stateDirectory.resolve("genv.lock"));
-            try (var service = ServiceContainer.start(flags.set("LOCK_TIMEOUT", "300ms"))) {
+            try (var service = engine.start(flags.set("LOCK_TIMEOUT", "300ms"))) {
                 try (held) {
                     assertThat(stray.awaitExit()).isEqualTo(143);
                     await().ignoreExceptions()

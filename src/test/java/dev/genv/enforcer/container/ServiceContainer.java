@@ -11,47 +11,58 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.regex.Pattern;
 
-/** The service in a container of the engine of the tests, at DOCKER_HOST. */
+/** The service in a container of an engine of the tests: Docker's, at DOCKER_HOST, or Podman, whose client takes the same arguments. */
 final class ServiceContainer implements AutoCloseable {
     /** The tested image. */
     private static final String IMAGE = requiredProperty("tests.image");
-    /** The folder that the engine's fake of NVIDIA's runtime mounts into containers. */
+
+    static final String PODMAN = requiredProperty("tests.podman");
+    static final String DOCKER = "docker";
+    /** The folder that the fake of NVIDIA's runtime and the CDI specifications of the tests mount into containers. */
     static final Path DRIVER = Path.of(requiredProperty("tests.driver"));
 
+    private static final Pattern LISTENING = Pattern.compile(
+            "Listening on: http://127.0.0.1:(\\d+). Management interface listening on http://127.0.0.1:(\\d+)");
     private static final String API = "8080/tcp";
     private static final String MANAGEMENT = "9000/tcp";
 
+    private final String client;
+    private final boolean hasNetworkOfMachine;
     private final String id;
     private int api;
     private int management;
 
-    private ServiceContainer(String id) {
-        this.id = id;
-    }
-
-    /** The address of the service, if the engine publishes no ports. */
-    ServiceContainer withPorts(int ownApi, int ownManagement) {
-        api = ownApi;
-        management = ownManagement;
-        return this;
+    private ServiceContainer(String client, Flags flags) throws IOException {
+        this.client = client;
+        hasNetworkOfMachine = flags.arguments().contains("--network=host");
+        var command = new ArrayList<>(List.of("run"));
+        command.addAll(flags.arguments());
+        command.add(IMAGE);
+        id = succeed(command.toArray(String[]::new));
     }
 
     /** Starts the container in the background. */
     static ServiceContainer start(Flags flags) throws IOException {
-        var command = new ArrayList<>(List.of("run"));
-        command.addAll(flags.arguments());
-        command.add(IMAGE);
-        return new ServiceContainer(docker(command));
+        return new ServiceContainer(DOCKER, flags);
+    }
+
+    /** Starts it in the network of the machine, on any free ports of loopback. */
+    static ServiceContainer startOnLoopback(String client, Flags flags) throws IOException {
+        for (var port : List.of("HTTP", "MANAGEMENT")) {
+            flags.add("-e", "QUARKUS_" + port + "_HOST=127.0.0.1", "-e", "QUARKUS_" + port + "_PORT=0");
+        }
+        return new ServiceContainer(client, flags.add("--network=host"));
     }
 
     /** Runs a container that exits by itself, such as a single cycle. */
-    static Answer runOnce(Flags flags) throws IOException {
+    static Answer runOnce(String client, Flags flags) throws IOException {
         var command = new ArrayList<>(List.of("run", "--rm"));
         command.addAll(
                 flags.without("-d").without("--restart", "unless-stopped").arguments());
         command.add(IMAGE);
-        return tryDocker(command);
+        return run(client, command);
     }
 
     /** Sets whether NVIDIA's runtime adds GPUs only for mounts, unless a container is privileged. */
@@ -64,7 +75,7 @@ final class ServiceContainer implements AutoCloseable {
     }
 
     String log() throws IOException {
-        return tryDocker(List.of("logs", id)).text();
+        return run(client, List.of("logs", id)).text();
     }
 
     /** The pid of the program in the machine's PID namespace. */
@@ -73,18 +84,18 @@ final class ServiceContainer implements AutoCloseable {
     }
 
     String inspect(String format) throws IOException {
-        return docker("inspect", "--format", format, id);
+        return succeed("inspect", "--format", format, id);
     }
 
     Answer execute(String... command) throws IOException {
         var arguments = new ArrayList<>(List.of("exec", id));
         arguments.addAll(List.of(command));
-        return tryDocker(arguments);
+        return run(client, arguments);
     }
 
     /** Starts a {@code sleep} of another user in the container, and returns its pid in the container. */
     String startProcessInside(long uid) throws IOException {
-        docker("exec", "--detach", "--user", Long.toString(uid), id, "sleep", "3600");
+        succeed("exec", "--detach", "--user", Long.toString(uid), id, "sleep", "3600");
         await().until(() -> !processesInside().isEmpty());
         return processesInside();
     }
@@ -137,7 +148,11 @@ final class ServiceContainer implements AutoCloseable {
     }
 
     int port(String path) throws IOException {
-        if (api == 0) {
+        if (api == 0 && hasNetworkOfMachine) {
+            var listening = LISTENING.matcher(log()).results().findFirst().orElseThrow();
+            api = Integer.parseInt(listening.group(1));
+            management = Integer.parseInt(listening.group(2));
+        } else if (api == 0) {
             api = publishedPort(API);
             management = publishedPort(MANAGEMENT);
         }
@@ -150,12 +165,12 @@ final class ServiceContainer implements AutoCloseable {
 
     /** Stops the container: the engine kills it after a minute, and then its exit code is 137. */
     void stop() throws IOException {
-        docker("stop", "--time", "60", id);
+        succeed("stop", "--time", "60", id);
     }
 
     @Override
     public void close() throws IOException {
-        docker("rm", "--force", "--volumes", id);
+        succeed("rm", "--force", "--volumes", id);
     }
 
     /** The exit code and the output of the client. Its own warnings are in the errors. */
@@ -167,23 +182,19 @@ final class ServiceContainer implements AutoCloseable {
     }
 
     /** Runs a command that must succeed. */
-    private static String docker(String... arguments) throws IOException {
-        return docker(List.of(arguments));
-    }
-
-    private static String docker(List<String> arguments) throws IOException {
-        var answer = tryDocker(arguments);
+    private String succeed(String... arguments) throws IOException {
+        var answer = run(client, List.of(arguments));
         if (answer.exitCode != 0) {
-            throw new IOException("docker %s ended with %d: %s"
-                    .formatted(String.join(" ", arguments), answer.exitCode, answer.text()));
+            throw new IOException("%s %s ended with %d: %s"
+                    .formatted(client, String.join(" ", arguments), answer.exitCode, answer.text()));
         }
         return answer.output;
     }
 
-    private static Answer tryDocker(List<String> arguments) throws IOException {
-        var command = new ArrayList<>(List.of("docker"));
+    private static Answer run(String client, List<String> arguments) throws IOException {
+        var command = new ArrayList<>(List.of(client));
         command.addAll(arguments);
-        var errors = Files.createTempFile("docker", "errors");
+        var errors = Files.createTempFile("container", "errors");
         try {
             var process =
                     new ProcessBuilder(command).redirectError(errors.toFile()).start();
