@@ -19,9 +19,9 @@ import java.util.HashSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** File system calls that Java does not offer: non-blocking, relative to a directory, without following links, and flock(2). */
+/** File system calls that Java does not offer: non-blocking, relative to a directory ({@link Descriptor}), without following links, and flock(2). */
 public final class FileCalls {
-    public static final int AT_FDCWD = -100;
+    private static final int AT_FDCWD = -100;
     public static final int O_RDONLY = 0;
     public static final int O_WRONLY = 1;
     public static final int O_CREAT = 0100;
@@ -29,7 +29,7 @@ public final class FileCalls {
     // Only these two flags differ between the architectures (asm/fcntl.h).
     private static final boolean ARM = System.getProperty("os.arch").equals("aarch64");
     public static final int O_PATH = 010000000;
-    public static final int O_DIRECTORY = ARM ? 040000 : 0200000;
+    private static final int O_DIRECTORY = ARM ? 040000 : 0200000;
     private static final int O_NOFOLLOW = ARM ? 0100000 : 0400000;
     static final int O_NOCTTY = 0400;
     private static final int O_NONBLOCK = 04000;
@@ -64,11 +64,6 @@ public final class FileCalls {
 
     private FileCalls() {}
 
-    /** Opens a path relative to a directory without following a link, with the flags of {@link #open}. */
-    public static int openat(int directory, String path, int flags, int mode) throws Errno {
-        return open(directory, path, flags | O_NOFOLLOW, mode);
-    }
-
     /** Opens a file for reading with O_CLOEXEC, O_NOCTTY and O_NONBLOCK, without waiting for a writer or a lease. */
     public static int open(Path path) throws Errno {
         return open(AT_FDCWD, path.toString(), O_RDONLY, 0);
@@ -84,19 +79,6 @@ public final class FileCalls {
     /** Closes a descriptor, once: after EINTR it is closed too, and its number may already be reused. */
     static void close(int descriptor) throws Errno {
         CLOSE.callOnce(descriptor);
-    }
-
-    public static void write(int descriptor, byte[] bytes) throws Errno {
-        try (var arena = Arena.ofConfined()) {
-            var buffer = arena.allocateFrom(JAVA_BYTE, bytes);
-            for (var written = 0L; written < bytes.length; ) {
-                written += WRITE.call(descriptor, buffer.asSlice(written), bytes.length - written);
-            }
-        }
-    }
-
-    public static void fsync(int descriptor) throws Errno {
-        FSYNC.call(descriptor);
     }
 
     public static long effectiveUid() throws Errno {
@@ -116,54 +98,9 @@ public final class FileCalls {
         return groups;
     }
 
-    public static void fchmod(int descriptor, int mode) throws Errno {
-        FCHMOD.call(descriptor, mode);
-    }
-
-    /** Tries to take an exclusive flock(2) lock, which genv uses. Java's file locks do not exclude it. */
-    public static boolean tryFlock(int descriptor) throws Errno {
-        try {
-            FLOCK.call(descriptor, LOCK_EX | LOCK_NB);
-            return true;
-        } catch (Errno e) {
-            if (e.is(Errno.EAGAIN)) {
-                return false;
-            }
-            throw e;
-        }
-    }
-
-    public static void renameat(int directory, String from, String to) throws Errno {
-        try (var arena = Arena.ofConfined()) {
-            RENAMEAT.call(directory, arena.allocateFrom(from), directory, arena.allocateFrom(to));
-        }
-    }
-
-    public static void unlinkat(int directory, String path) throws Errno {
-        try (var arena = Arena.ofConfined()) {
-            UNLINKAT.call(directory, arena.allocateFrom(path), 0);
-        }
-    }
-
-    public static FileStatus status(int descriptor) throws Errno {
-        return statx(descriptor, "", AT_EMPTY_PATH);
-    }
-
     /** Does not follow a link. */
-    public static FileStatus status(int directory, String name) throws Errno {
-        return statx(directory, name, AT_SYMLINK_NOFOLLOW);
-    }
-
-    /** Returns the status of a name in a directory, without following a link; null if there is none. */
-    public static @Nullable FileStatus find(int directory, String name) throws Errno {
-        try {
-            return status(directory, name);
-        } catch (Errno e) {
-            if (e.is(Errno.ENOENT)) {
-                return null;
-            }
-            throw e;
-        }
+    public static FileStatus statusOfLink(Path path) throws Errno {
+        return statx(AT_FDCWD, path.toString(), AT_SYMLINK_NOFOLLOW);
     }
 
     /** Follows links, and uses cached attributes only (AT_STATX_DONT_SYNC): a user's file server may not answer. */
@@ -271,6 +208,15 @@ public final class FileCalls {
             this.number = number;
         }
 
+        /**
+         * Opens a directory, not a link to one.
+         *
+         * @param access with {@link FileCalls#O_PATH} users who watch the directory (inotify) get no event
+         */
+        public static Descriptor openDirectory(Path path, int access) throws Errno {
+            return new Descriptor(FileCalls.open(AT_FDCWD, path.toString(), access | O_DIRECTORY | O_NOFOLLOW, 0));
+        }
+
         /** Opens a regular file for reading. It never waits, whatever kind of file it is. */
         public static Descriptor openRegular(Path path) throws IOException {
             if (!Files.readAttributes(path, BasicFileAttributes.class).isRegularFile()) {
@@ -319,7 +265,78 @@ public final class FileCalls {
         }
 
         public FileStatus status() throws Errno {
-            return FileCalls.status(number);
+            return FileCalls.statx(number, "", AT_EMPTY_PATH);
+        }
+
+        /** Opens a file of this directory without following a link, without waiting for a writer or a lease. The umask applies to the mode. */
+        public Descriptor open(String name, int flags, int mode) throws Errno {
+            return new Descriptor(FileCalls.open(number, name, flags | O_NOFOLLOW, mode));
+        }
+
+        /** Returns the status of a name in this directory, without following a link. */
+        public FileStatus status(String name) throws Errno {
+            return FileCalls.statx(number, name, AT_SYMLINK_NOFOLLOW);
+        }
+
+        /** The same; null if there is none. */
+        public @Nullable FileStatus find(String name) throws Errno {
+            try {
+                return status(name);
+            } catch (Errno e) {
+                if (e.is(Errno.ENOENT)) {
+                    return null;
+                }
+                throw e;
+            }
+        }
+
+        /** Whether this is the file with this name in this directory. */
+        public boolean has(String name, FileStatus file) throws Errno {
+            var found = find(name);
+            return found != null && found.isSameFile(file);
+        }
+
+        public void rename(String from, String to) throws Errno {
+            try (var arena = Arena.ofConfined()) {
+                RENAMEAT.call(number, arena.allocateFrom(from), number, arena.allocateFrom(to));
+            }
+        }
+
+        public void remove(String name) throws Errno {
+            try (var arena = Arena.ofConfined()) {
+                UNLINKAT.call(number, arena.allocateFrom(name), 0);
+            }
+        }
+
+        /** Sets the permissions, independent of the umask. */
+        public void setMode(int mode) throws Errno {
+            FCHMOD.call(number, mode);
+        }
+
+        public void write(byte[] bytes) throws Errno {
+            try (var arena = Arena.ofConfined()) {
+                var buffer = arena.allocateFrom(JAVA_BYTE, bytes);
+                for (var written = 0L; written < bytes.length; ) {
+                    written += WRITE.call(number, buffer.asSlice(written), bytes.length - written);
+                }
+            }
+        }
+
+        public void sync() throws Errno {
+            FSYNC.call(number);
+        }
+
+        /** Tries to take an exclusive flock(2) lock, which genv uses. Java's file locks do not exclude it. */
+        public boolean tryLock() throws Errno {
+            try {
+                FLOCK.call(number, LOCK_EX | LOCK_NB);
+                return true;
+            } catch (Errno e) {
+                if (e.is(Errno.EAGAIN)) {
+                    return false;
+                }
+                throw e;
+            }
         }
 
         /** Reads to the end of the file, at most so many bytes. */

@@ -45,39 +45,42 @@ public final class WatchedFile<T> {
     }
 
     /** Returns the present content. An exception tells why it cannot be read. */
-    public synchronized T current() throws IOException {
+    public T current() throws IOException {
+        return current(null).orElseThrow();
+    }
+
+    /** The same; empty if the file was written a moment ago and may be incomplete. */
+    public Optional<T> currentIfSettled(Instant when) throws IOException {
+        return current(when);
+    }
+
+    private synchronized Optional<T> current(@Nullable Instant when) throws IOException {
         var path = locator.locate();
         try (var file = open(path)) {
             var status = file.status(); // before it is read: what is written later is a change
             if (content == null || !status.equals(lastStatus)) {
-                content = null;
-                content = parser.parse(read(path, file));
-                lastStatus = status;
-            }
-            return content;
-        }
-    }
-
-    /** The same; empty if the file was written a moment ago and may be incomplete. */
-    public synchronized Optional<T> currentIfSettled(Instant when) throws IOException {
-        var path = locator.locate();
-        try (var file = open(path)) {
-            var status = file.status();
-            if (content == null || !status.equals(lastStatus)) {
-                var age = Duration.between(Instant.EPOCH.plusNanos(status.modified()), when);
-                if (age.abs().compareTo(QUIET) < 0) {
+                if (when != null && isRecent(status, when)) {
                     return Optional.empty();
                 }
                 var next = parser.parse(read(path, file));
-                try (var after = open(locator.locate())) {
-                    if (!after.status().equals(status)) {
-                        return Optional.empty();
-                    }
+                if (when != null && !isStill(status)) {
+                    return Optional.empty();
                 }
                 content = next;
                 lastStatus = status;
             }
             return Optional.of(content);
+        }
+    }
+
+    private static boolean isRecent(FileStatus status, Instant when) {
+        var age = Duration.between(Instant.EPOCH.plusNanos(status.modified()), when);
+        return age.abs().compareTo(QUIET) < 0;
+    }
+
+    private boolean isStill(FileStatus status) throws IOException {
+        try (var after = open(locator.locate())) {
+            return after.status().equals(status);
         }
     }
 

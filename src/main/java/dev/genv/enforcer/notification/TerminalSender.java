@@ -128,7 +128,7 @@ public record TerminalSender(NoticeText text, Terminals terminals, String host) 
                     Descriptor.readKernelFile(proc.resolve("self/stat").toString(), LARGEST));
             var written = 0;
             IOException failure = null;
-            try (var folder = open(FileCalls.AT_FDCWD, directory.toString(), FileCalls.O_DIRECTORY);
+            try (var folder = Descriptor.openDirectory(directory, FileCalls.O_RDONLY);
                     var names = Files.newDirectoryStream(directory, "[0-9]*")) {
                 if (type(folder) != DEVPTS_SUPER_MAGIC) {
                     throw new IOException("%s is no devpts".formatted(directory));
@@ -140,7 +140,7 @@ public record TerminalSender(NoticeText text, Terminals terminals, String host) 
                         // Another user's terminal is not even opened.
                         if (written < MOST_TERMINALS
                                 && number != own
-                                && accepts(FileCalls.status(folder.number(), name), number, uid)
+                                && accepts(folder.status(name), number, uid)
                                 && write(folder, number, uid, text)) {
                             written++;
                         }
@@ -158,11 +158,11 @@ public record TerminalSender(NoticeText text, Terminals terminals, String host) 
 
         /** Writes what the terminal takes: its descriptor does not block. Returns whether a program reads the terminal. */
         private static boolean write(Descriptor folder, int number, long uid, byte[] text) throws IOException {
-            try (var terminal = open(folder.number(), Integer.toString(number), FileCalls.O_WRONLY)) {
+            try (var terminal = folder.open(Integer.toString(number), FileCalls.O_WRONLY, 0)) {
                 if (!accepts(terminal.status(), number, uid)) {
                     return false;
                 }
-                FileCalls.write(terminal.number(), text);
+                terminal.write(text);
                 return true;
             } catch (Errno e) {
                 if (e.is(Errno.EAGAIN)) {
@@ -177,10 +177,6 @@ public record TerminalSender(NoticeText text, Terminals terminals, String host) 
             var match = TERMINAL.matcher(new String(stat, StandardCharsets.UTF_8));
             var device = match.matches() ? (int) Long.parseLong(match.group(1)) : 0;
             return ((device >> 8) & 0xfff) == MAJOR ? (device & 0xff) | ((device >>> 12) & 0xfff00) : -1;
-        }
-
-        private static Descriptor open(int folder, String name, int flags) throws Errno {
-            return new Descriptor(FileCalls.openat(folder, name, flags, 0));
         }
 
         private static boolean accepts(FileStatus status, int number, long uid) {

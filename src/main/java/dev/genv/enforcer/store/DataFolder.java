@@ -105,9 +105,7 @@ final class DataFolder implements AutoCloseable {
     /** Opens and locks a folder, and creates the file of the database if there is none. */
     static DataFolder open(Path path) throws StoreException {
         try {
-            var flags = FileCalls.O_RDONLY | FileCalls.O_DIRECTORY;
-            var directory = FileCalls.openat(FileCalls.AT_FDCWD, path.toString(), flags, 0);
-            var folder = new DataFolder(path, new Descriptor(directory));
+            var folder = new DataFolder(path, Descriptor.openDirectory(path, FileCalls.O_RDONLY));
             try {
                 folder.access.checkFolder(path, folder.file);
                 checkFileSystem(path);
@@ -136,7 +134,7 @@ final class DataFolder implements AutoCloseable {
         var opened = create(LOCK);
         lock = opened;
         access.checkFile(path.resolve(LOCK), opened.status());
-        if (!FileCalls.tryFlock(opened.number())) {
+        if (!opened.tryLock()) {
             throw new StoreException(ProblemCode.DATA_LOCKED, "another service uses " + path);
         }
     }
@@ -144,35 +142,25 @@ final class DataFolder implements AutoCloseable {
     /** SQLite takes over the mode and the owner for its other files. */
     void createFile() throws IOException {
         for (var suffix : SUFFIXES) {
-            var status = find(DATABASE + suffix);
+            var status = directory.find(DATABASE + suffix);
             if (status != null) {
                 access.checkFile(path.resolve(DATABASE + suffix), status);
             }
         }
-        if (find(DATABASE) == null) {
+        if (directory.find(DATABASE) == null) {
             create(DATABASE).close(); // SQLite has not opened it, so no lock ends with this
         }
-        file = FileCalls.status(directory.number(), DATABASE);
+        file = directory.status(DATABASE);
     }
 
     private Descriptor create(String name) throws IOException {
         try {
-            var flags = FileCalls.O_RDONLY | FileCalls.O_CREAT;
-            return new Descriptor(FileCalls.openat(directory.number(), name, flags, OWNER_ONLY));
+            return directory.open(name, FileCalls.O_RDONLY | FileCalls.O_CREAT, OWNER_ONLY);
         } catch (Errno e) {
             throw e.is(Errno.ELOOP)
                     ? StoreException.foreign(path.resolve(name) + " is a symbolic link")
                     : StoreException.unwritable(path.resolve(name), e);
         }
-    }
-
-    private @Nullable FileStatus find(String name) throws Errno {
-        return FileCalls.find(directory.number(), name);
-    }
-
-    private boolean has(String name, FileStatus wanted) throws Errno {
-        var found = find(name);
-        return found != null && found.isSameFile(wanted);
     }
 
     Path database() {
@@ -183,12 +171,12 @@ final class DataFolder implements AutoCloseable {
     boolean isInPlace() {
         try {
             var before = log;
-            var isInPlace = directory.status().isSameFile(FileCalls.status(FileCalls.AT_FDCWD, path.toString()))
+            var isInPlace = directory.status().isSameFile(FileCalls.statusOfLink(path))
                     && lock != null
-                    && has(LOCK, lock.status())
-                    && has(DATABASE, file);
-            log = isInPlace ? find(LOG) : before;
-            return isInPlace && (before == null || has(LOG, before));
+                    && directory.has(LOCK, lock.status())
+                    && directory.has(DATABASE, file);
+            log = isInPlace ? directory.find(LOG) : before;
+            return isInPlace && (before == null || directory.has(LOG, before));
         } catch (IOException e) {
             return false; // such as a file that is missing
         }
@@ -197,7 +185,7 @@ final class DataFolder implements AutoCloseable {
     /** The size of what is not yet in the database, in bytes. */
     long logBytes() {
         try {
-            return FileCalls.status(directory.number(), LOG).size();
+            return directory.status(LOG).size();
         } catch (Errno e) {
             return 0; // there is none
         }
@@ -207,25 +195,25 @@ final class DataFolder implements AutoCloseable {
      * Removes what a closed database left, if the folder has another database now: SQLite would apply the log of the one to the other.
      */
     void removeLog() throws IOException {
-        if (log != null && has(LOG, log)) {
-            FileCalls.unlinkat(directory.number(), LOG);
+        if (log != null && directory.has(LOG, log)) {
+            directory.remove(LOG);
         }
     }
 
     /** Renames the files of a damaged database, in place of those of an earlier one. */
     void setAside() throws IOException {
         for (var suffix : SUFFIXES) {
-            if (find(DATABASE + suffix) != null) {
-                FileCalls.renameat(directory.number(), DATABASE + suffix, DAMAGED + DATABASE + suffix);
-            } else if (find(DAMAGED + DATABASE + suffix) != null) {
-                FileCalls.unlinkat(directory.number(), DAMAGED + DATABASE + suffix);
+            if (directory.find(DATABASE + suffix) != null) {
+                directory.rename(DATABASE + suffix, DAMAGED + DATABASE + suffix);
+            } else if (directory.find(DAMAGED + DATABASE + suffix) != null) {
+                directory.remove(DAMAGED + DATABASE + suffix);
             }
         }
     }
 
     /** Whether the folder has a damaged database that nobody has removed. */
     boolean hasDamaged() throws Errno {
-        return find(DAMAGED + DATABASE) != null;
+        return directory.find(DAMAGED + DATABASE) != null;
     }
 
     Path damaged() {

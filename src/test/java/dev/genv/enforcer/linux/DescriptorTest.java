@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.linux.FileCalls.Descriptor;
-import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.linux.Programs;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -36,7 +36,7 @@ class DescriptorTest {
     @Test
     void refusesADirectoryAndAPipe() throws Exception {
         assertThatThrownBy(() -> Descriptor.openRegular(directory)).hasMessageEndingWith("is not a regular file");
-        var fifo = Fifo.at(directory.resolve("fifo"));
+        var fifo = Programs.fifo(directory.resolve("fifo"));
         assertThatThrownBy(() -> Descriptor.openRegular(fifo)).hasMessageEndingWith("is not a regular file");
         assertThatThrownBy(() -> Descriptor.openRegular(directory.resolve("none")))
                 .isInstanceOf(NoSuchFileException.class);
@@ -46,7 +46,7 @@ class DescriptorTest {
     @Test
     @Timeout(value = 60, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
     void openingAPipeDoesNotWaitForAWriter() throws Exception {
-        var fifo = Fifo.at(directory.resolve("fifo"));
+        var fifo = Programs.fifo(directory.resolve("fifo"));
         FileCalls.close(FileCalls.open(fifo));
         assertThatThrownBy(() -> FileCalls.open(directory.resolve("none"))).isInstanceOf(Errno.class);
     }

@@ -5,30 +5,25 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.host.ObservedHost;
-import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.linux.Libc;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.state.EnforcerLock;
-import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;
-import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.linux.Programs;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -112,35 +107,6 @@ class NodeMachineTest {
                 .doesNotExist();
     }
 
-    /** Outside of it, the pid that the driver names is somebody else's. */
-    @Test
-    void outsideTheHostPidNamespaceItIgnoresPidsAndNeverActs(@TempDir Path folder) throws Exception {
-        try (var child = Child.inEnvironment("15971")) {
-            var proc = new FakeProc(folder);
-            proc.writeSelf(ALL_CAPABILITIES, "unconfined");
-            proc.pidNamespace(4026532281L);
-            var elsewhere = new NodeBuilder(state, smi.path())
-                    .proc(folder)
-                    .requireHostPid()
-                    .host();
-            smi.process(0, child.pid(), "1");
-            files().device(0, "15971").write();
-            var observation = elsewhere.observe(Set.of());
-            assertThat(observation.processes()).isEmpty();
-            assertThat(observation.missing()).contains(SnapshotPart.PROCESSES);
-            assertThat(observation.details().readOnlyReason()).contains("--pid=host");
-            var action = new Action.Terminate(
-                    "gpu-1", host.observe(Set.of()).processes().getFirst());
-            var results = new ArrayList<Result>();
-            elsewhere.execute(List.of(action), (_, result) -> results.add(result));
-            assertThat(results).extracting(Result::outcome).containsExactly(Outcome.FAILED);
-            assertThat(child.isAlive()).isTrue();
-
-            proc.pidNamespace(4026531836L);
-            assertThat(elsewhere.observe(Set.of()).details().readOnlyReason()).isNull();
-        }
-    }
-
     /** An environment with a Jupyter kernel has all processes searched. Those of Alice that hang then are on no GPU. */
     @Test
     void searchedProcessesThatHangLeaveReadersForListedOnes(@TempDir Path folder) throws Exception {
@@ -157,7 +123,7 @@ class NodeMachineTest {
             for (var pid = 999_999_900; pid < 999_999_909; pid++) {
                 var searched = proc.process(pid).uid(ALICE);
                 Files.delete(searched.file("cmdline"));
-                Fifo.at(searched.file("cmdline"));
+                Programs.fifo(searched.file("cmdline"));
             }
             faked.observe(Set.of());
             smi.process(0, child.pid(), "5");

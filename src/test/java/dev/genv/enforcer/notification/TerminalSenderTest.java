@@ -14,7 +14,7 @@ import dev.genv.enforcer.notification.Sender.Reply;
 import dev.genv.enforcer.notification.Sender.ReplyKind;
 import dev.genv.enforcer.notification.TerminalSender.Terminals;
 import dev.genv.enforcer.testsupport.Requirements;
-import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.linux.Programs;
 import dev.genv.enforcer.testsupport.linux.UserTerminal;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -109,7 +109,7 @@ class TerminalSenderTest {
     /** Opening a FIFO would block, and its reader would get the message. */
     @Test
     void onlyTheKernelsTerminalsAreOpened() throws Exception {
-        Fifo.at(folder.resolve("7"));
+        Programs.fifo(folder.resolve("7"));
         Files.createSymbolicLink(folder.resolve("8"), Path.of("/dev/tty"));
         var file = Files.writeString(folder.resolve("9"), "");
         assertThatThrownBy(() -> new Terminals(PROC, folder).write(0, TEXT)).hasMessage(folder + " is no devpts");

@@ -4,11 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.testsupport.LogRecords;
-import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.linux.Programs;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.time.Instant;
@@ -37,21 +36,6 @@ class HostFileTest {
     }
 
     @Test
-    void rereadsTheFileWhenItOrItsLinkIsReplaced() throws Exception {
-        var file = file(path);
-        assertThat(file.current()).hasToString("[gpu-1]").isSameAs(file.current());
-        var other = Files.writeString(directory.resolve("other"), "gpu-9\n"); // of the same size
-        Files.setLastModifiedTime(other, Files.getLastModifiedTime(path));
-        Files.move(other, path, StandardCopyOption.REPLACE_EXISTING);
-        assertThat(file.current()).hasToString("[gpu-9]");
-        var link = Files.createSymbolicLink(directory.resolve("link"), path);
-        var linked = file(link);
-        Files.delete(link);
-        Files.createSymbolicLink(link, Files.writeString(directory.resolve("next"), "gpu-2\n"));
-        assertThat(linked.current()).hasToString("[gpu-2]");
-    }
-
-    @Test
     void fileThatBecomesUnusableIsReportedAndKeepsTheHosts() throws Exception {
         var file = file(path);
         Files.writeString(path, "# none\n");
@@ -60,7 +44,7 @@ class HostFileTest {
         assertUnusable(file, "line 2: \"-x\" is ");
         Files.delete(path);
         assertUnusable(file, path + ": there is no such file");
-        Fifo.at(path);
+        Programs.fifo(path);
         assertUnusable(file, path + " is not a regular file");
         Files.delete(path);
         Files.writeString(path, "gpu-2\n");
@@ -118,17 +102,6 @@ class HostFileTest {
 
         Files.writeString(path, "gpu-2\n");
         assertThat(file.current()).hasToString("[gpu-2]");
-    }
-
-    @Test
-    void refusesFileAboveTheMaximumSize() throws Exception {
-        Files.writeString(path, "#".repeat(HostFile.LARGEST));
-        assertThat(new HostFile(path).current()).isEmpty();
-
-        Files.writeString(path, "#".repeat(HostFile.LARGEST + 1));
-        assertThatThrownBy(() -> new HostFile(path))
-                .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage(path + " is longer than 1048576 bytes");
     }
 
     @Test

@@ -14,7 +14,7 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.testsupport.TestTimeouts;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
-import dev.genv.enforcer.testsupport.linux.Shell;
+import dev.genv.enforcer.testsupport.linux.Programs;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -365,7 +365,7 @@ class DatabaseFaultTest extends StoreFixture {
 
     /** Runs a command of the shell that knows the folder as D. */
     private void runInFolder(String command) throws IOException, InterruptedException {
-        Shell.run(directory.getParent(), "D=%s; %s".formatted(directory, command));
+        Programs.shell(directory.getParent(), "D=%s; %s".formatted(directory, command));
     }
 
     private static void setPermissions(Path file, String permissions) throws IOException {

@@ -124,7 +124,7 @@ public record MachineFiles(Path root) {
     public FileStatus hostStatus(Path path) throws IOException {
         try {
             var there = root.resolve("1/root").resolve(Path.of("/").relativize(path));
-            return FileCalls.status(FileCalls.AT_FDCWD, there.toString());
+            return FileCalls.statusOfLink(there);
         } catch (Errno e) {
             if (e.is(Errno.ENOENT) || e.is(Errno.ENOTDIR)) {
                 return null;

@@ -62,7 +62,9 @@ public final class EnforcerLock implements AutoCloseable {
                 return EnforcerFacts.NONE;
             }
             try {
-                return held != null && directory.contains(NAME, held.status()) ? EnforcerFacts.NONE : retake(directory);
+                return held != null && directory.folder().has(NAME, held.status())
+                        ? EnforcerFacts.NONE
+                        : retake(directory);
             } catch (IOException e) {
                 return unusable("cannot be used: " + e.getMessage());
             }
@@ -93,8 +95,8 @@ public final class EnforcerLock implements AutoCloseable {
     private EnforcerFacts retake(StateDirectory directory) throws IOException {
         release();
         // The content names its directory, so that a lock file that a user moved from another directory does not count.
-        var content =
-                "genv-enforcer of directory %d\n".formatted(directory.status().inode());
+        var content = "genv-enforcer of directory %d\n"
+                .formatted(directory.folder().status().inode());
         var bytes = content.getBytes(StandardCharsets.US_ASCII);
         for (var attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
             var file = open(directory, bytes);
@@ -102,9 +104,9 @@ public final class EnforcerLock implements AutoCloseable {
                 continue;
             }
             try {
-                if (FileCalls.tryFlock(file.number())) {
-                    held = directory.contains(NAME, file.status()) ? file : null;
-                } else if (directory.contains(NAME, file.status())) {
+                if (file.tryLock()) {
+                    held = directory.folder().has(NAME, file.status()) ? file : null;
+                } else if (directory.folder().has(NAME, file.status())) {
                     var pid = holders.pid(file.status()).orElse(0);
                     return new EnforcerFacts(new Other.OnMachine(pid), "");
                 }
@@ -122,7 +124,7 @@ public final class EnforcerLock implements AutoCloseable {
 
     /** Returns the lock file if it is valid. Removes anything else with this name, and creates the file if there is none: then null. */
     private static @Nullable Descriptor open(StateDirectory directory, byte[] content) throws IOException {
-        if (!directory.has(NAME)) {
+        if (directory.folder().find(NAME) == null) {
             directory.make(NAME, OWNER_ONLY, content);
             return null;
         }
@@ -135,7 +137,7 @@ public final class EnforcerLock implements AutoCloseable {
         } catch (Errno notEvenAFile) {
             // Such as a link, which is removed too.
         }
-        directory.remove(NAME);
+        directory.folder().remove(NAME);
         return null;
     }
 

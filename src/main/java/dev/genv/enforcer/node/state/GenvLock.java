@@ -86,7 +86,7 @@ final class GenvLock implements AutoCloseable {
         if (opened != null && !opened.status().isRegular()) {
             return refuse("is not a regular file", true);
         }
-        if (opened != null && !FileCalls.tryFlock(opened.number())) {
+        if (opened != null && !opened.tryLock()) {
             outcome = Outcome.TIMEOUT;
             reason = "";
             return false;
@@ -111,8 +111,8 @@ final class GenvLock implements AutoCloseable {
         if (!create) {
             return null;
         }
-        var created = directory.create(NAME, FileCalls.O_RDONLY, MODE);
-        FileCalls.fchmod(created.number(), MODE); // independent of the umask
+        var created = directory.folder().open(NAME, FileCalls.O_RDONLY | FileCalls.O_CREAT | FileCalls.O_EXCL, MODE);
+        created.setMode(MODE);
         return created;
     }
 
@@ -133,12 +133,12 @@ final class GenvLock implements AutoCloseable {
 
     /** Whether the lock still excludes others: not if its file was removed or replaced. */
     boolean isInPlace() throws IOException {
-        return directory.contains(NAME, requireNonNull(file).status());
+        return directory.folder().has(NAME, requireNonNull(file).status());
     }
 
     /** Whether it is held, or still free: if the file was created in between, another program may have written. */
     boolean isStillHeld() throws IOException {
-        return file != null || !directory.has(NAME);
+        return file != null || directory.folder().find(NAME) == null;
     }
 
     /** Attempts it again because it is no longer free. Returns whether it is held, or free. */

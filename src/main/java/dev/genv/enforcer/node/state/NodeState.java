@@ -128,7 +128,7 @@ public final class NodeState {
             if (directory == null) {
                 return unread(new Directory.Absent());
             }
-            var status = directory.status();
+            var status = directory.folder().status();
             var stale = access.check(status);
             if (stale.isPresent()) {
                 return unread(stale.get());
@@ -253,7 +253,7 @@ public final class NodeState {
      */
     SwapResult swap(String digest, byte[] content, StateDirectory.Condition condition) throws InterruptedException {
         try (var directory = StateDirectory.open(path)) {
-            if (directory == null || !directory.has(StatePair.DEVICES)) {
+            if (directory == null || directory.folder().find(StatePair.DEVICES) == null) {
                 return new SwapResult.Found(new StateFile.Absent());
             }
             try (var lock = new GenvLock(directory, lockTimeout, true)) {
@@ -271,7 +271,7 @@ public final class NodeState {
     private static SwapResult swap(
             StateDirectory directory, GenvLock lock, String digest, byte[] content, StateDirectory.Condition condition)
             throws IOException {
-        var before = directory.status(StatePair.DEVICES);
+        var before = directory.folder().find(StatePair.DEVICES);
         var file = directory.read(StatePair.DEVICES);
         if (!(file instanceof StateFile.Present(var old))
                 || !Sha256.hex(old.array()).equals(digest)) {
@@ -280,7 +280,7 @@ public final class NodeState {
         StateDirectory.Condition isUnchanged = () -> condition.holds()
                 && !Thread.currentThread().isInterrupted() // the caller no longer waits
                 && lock.isInPlace()
-                && Objects.equals(before, directory.status(StatePair.DEVICES));
+                && Objects.equals(before, directory.folder().find(StatePair.DEVICES));
         return directory.replace(StatePair.DEVICES, content, isUnchanged)
                 ? new SwapResult.Done()
                 : new SwapResult.Disturbed();

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * genv's state directory, opened for one operation. Every local user may write in it, so nothing in it is trusted: no link is
  * followed, only regular files of bounded size are read, and no file is written in place.
  */
-final class StateDirectory implements AutoCloseable {
+record StateDirectory(Descriptor folder) implements AutoCloseable {
     /** Users choose the number of files. */
     private static final int MAX_NAMES = 10_000;
 
@@ -35,24 +35,15 @@ final class StateDirectory implements AutoCloseable {
     private static final Pattern TEMPORARY =
             Pattern.compile(Pattern.quote("." + StatePair.DEVICES + MARK) + "[0-9a-f]{16}");
 
-    private final Descriptor directory;
-
-    private StateDirectory(Descriptor directory) {
-        this.directory = directory;
-    }
-
     /** Opens the directory; null if there is none, as on a machine without genv. */
     static @Nullable StateDirectory open(Path path) throws IOException {
         return open(path, FileCalls.O_RDONLY);
     }
 
-    /**
-     * The same with this access; with {@link FileCalls#O_PATH} users who watch the directory (inotify) get no event.
-     */
+    /** The same with this access, as in {@link Descriptor#openDirectory}. */
     static @Nullable StateDirectory open(Path path, int access) throws IOException {
         try {
-            var flags = access | FileCalls.O_DIRECTORY;
-            return new StateDirectory(new Descriptor(FileCalls.openat(FileCalls.AT_FDCWD, path.toString(), flags, 0)));
+            return new StateDirectory(Descriptor.openDirectory(path, access));
         } catch (Errno e) {
             if (e.is(Errno.ENOENT)) {
                 return null;
@@ -63,12 +54,12 @@ final class StateDirectory implements AutoCloseable {
 
     /** Sets the mode 0777, as genv creates the directory. */
     void openToAll() throws IOException {
-        FileCalls.fchmod(directory.number(), SHARED_DIRECTORY);
+        folder.setMode(SHARED_DIRECTORY);
     }
 
     /** Whether it belongs to root and is closed to other users. */
     boolean isClosedToOthers() throws IOException {
-        var status = directory.status();
+        var status = folder.status();
         return status.uid() == 0 && (status.permissions() & SHARED_DIRECTORY) != SHARED_DIRECTORY;
     }
 
@@ -133,13 +124,13 @@ final class StateDirectory implements AutoCloseable {
         try {
             make(temporary, SHARED_FILE, content);
             if (!condition.holds()) {
-                remove(temporary);
+                folder.remove(temporary);
                 return false;
             }
-            FileCalls.renameat(directory.number(), temporary, name);
+            folder.rename(temporary, name);
         } catch (IOException e) {
             try {
-                remove(temporary);
+                folder.remove(temporary);
             } catch (Errno notRemoved) {
                 e.addSuppressed(notRemoved);
             }
@@ -154,33 +145,22 @@ final class StateDirectory implements AutoCloseable {
      * @throws Errno also if the file exists
      */
     void make(String name, int mode, byte[] content) throws IOException {
-        try (var file = create(name, FileCalls.O_WRONLY, mode)) {
-            FileCalls.fchmod(file.number(), mode); // independent of the umask
-            FileCalls.write(file.number(), content);
-            FileCalls.fsync(file.number());
+        try (var file = folder.open(name, FileCalls.O_WRONLY | FileCalls.O_CREAT | FileCalls.O_EXCL, mode)) {
+            file.setMode(mode);
+            file.write(content);
+            file.sync();
         }
     }
 
-    /** Opens a file for reading, without following a link. */
     Descriptor open(String name) throws Errno {
-        return new Descriptor(FileCalls.openat(directory.number(), name, FileCalls.O_RDONLY, 0));
-    }
-
-    /** Creates a file. The umask still applies to its mode. */
-    Descriptor create(String name, int access, int mode) throws Errno {
-        var flags = access | FileCalls.O_CREAT | FileCalls.O_EXCL;
-        return new Descriptor(FileCalls.openat(directory.number(), name, flags, mode));
-    }
-
-    void remove(String name) throws Errno {
-        FileCalls.unlinkat(directory.number(), name);
+        return folder.open(name, FileCalls.O_RDONLY, 0);
     }
 
     /** Returns the names in the directory, up to a limit. */
     List<String> names() throws IOException {
         // Lists the open directory, even if its path leads to another one now.
         return ProcFs.entries(
-                Path.of("/proc/self/fd", Integer.toString(directory.number())), names -> names.limit(MAX_NAMES));
+                Path.of("/proc/self/fd", Integer.toString(folder.number())), names -> names.limit(MAX_NAMES));
     }
 
     /** Returns the present temporary files. Another enforcer may be writing one of them unless genv's lock is held. */
@@ -198,7 +178,7 @@ final class StateDirectory implements AutoCloseable {
         var removed = new ArrayList<String>();
         for (var name : temporaryFiles()) {
             try {
-                remove(name);
+                folder.remove(name);
                 removed.add(name);
             } catch (Errno _) {
                 // A directory with such a name belongs to a user and is harmless.
@@ -207,29 +187,9 @@ final class StateDirectory implements AutoCloseable {
         return removed;
     }
 
-    FileStatus status() throws IOException {
-        return directory.status();
-    }
-
-    /** Whether this is still the file with this name. */
-    boolean contains(String name, FileStatus file) throws Errno {
-        var there = status(name);
-        return there != null && there.isSameFile(file);
-    }
-
-    boolean has(String name) throws IOException {
-        return status(name) != null;
-    }
-
-    /** Returns the status of a name without following a link; null if there is none. */
-    @Nullable
-    FileStatus status(String name) throws Errno {
-        return FileCalls.find(directory.number(), name);
-    }
-
     @Override
     public void close() {
-        directory.close();
+        folder.close();
     }
 
     /** The two state files as they were read. */
@@ -312,7 +272,7 @@ final class StateDirectory implements AutoCloseable {
                 StateFile content,
                 @Nullable FileStatus after) {
             static FileVersion of(StateDirectory directory, String name) throws IOException {
-                return new FileVersion(directory.status(name), directory.read(name), directory.status(name));
+                return new FileVersion(directory.folder.find(name), directory.read(name), directory.folder.find(name));
             }
 
             StateFile sameAs(FileVersion earlier) {

@@ -5,7 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.api.TokenProtectedNode;
 import dev.genv.enforcer.testsupport.RawHttp;
-import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.linux.Programs;
 import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;
 import java.io.IOException;
@@ -208,7 +208,7 @@ class BearerTokenFilterTest {
     @Test
     void refusesAllRequestsWhileTheTokenFileIsAPipe() throws Exception {
         Files.delete(TokenProtectedNode.TOKEN_FILE);
-        Fifo.at(TokenProtectedNode.TOKEN_FILE);
+        Programs.fifo(TokenProtectedNode.TOKEN_FILE);
         awaitAnswer(503, AUTHORIZATION);
         restore();
     }

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.api.security.ApiToken.TokenFile;
-import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.linux.Programs;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -55,7 +55,7 @@ class TokenFileTest {
         Files.createDirectory(path);
         assertThatThrownBy(file::read).hasMessageContaining("not a regular file");
         Files.delete(path);
-        Fifo.at(path);
+        Programs.fifo(path);
         assertThatThrownBy(file::read).hasMessageContaining("not a regular file");
     }
 

@@ -7,7 +7,6 @@ import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.TestUsers;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Child;
-import dev.genv.enforcer.testsupport.linux.Fifo;
 import dev.genv.enforcer.testsupport.linux.HangingMount;
 import dev.genv.enforcer.testsupport.linux.Programs;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
@@ -55,7 +54,7 @@ final class Faults {
                         "is a FIFO",
                         file -> {
                             Files.delete(file);
-                            Fifo.at(file);
+                            Programs.fifo(file);
                         },
                         UNREADABLE),
                 Fault.harmless(

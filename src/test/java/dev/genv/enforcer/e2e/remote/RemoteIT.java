@@ -119,7 +119,7 @@ class RemoteIT {
     @Test
     void logsInAsTheIncludedSshConfigurationTells() throws Exception {
         var authority = directory.resolve("CA");
-        Programs.newKey(authority);
+        Programs.newKey("ed25519", authority);
         first.stop();
         first.certify(authority, "-h", "-n", address(first));
         first.start();

@@ -9,8 +9,8 @@ import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
-import dev.genv.enforcer.testsupport.linux.Fifo;
 import dev.genv.enforcer.testsupport.linux.NotifyReceiver;
+import dev.genv.enforcer.testsupport.linux.Programs;
 import dev.genv.enforcer.testsupport.sse.SseClient;
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -157,7 +157,7 @@ class ServiceIT extends NodeSuite {
     @Timeout(600)
     @Test
     void cyclesContinueWhileNoProcessReadsTheLogAndNoLineIsLost() throws Exception {
-        var pipe = Fifo.at(directory.resolve("pipe"));
+        var pipe = Programs.fifo(directory.resolve("pipe"));
         try (var reader = new RandomAccessFile(pipe.toFile(), "rw")) {
             var service = node.launchWith("/bin/sh", "-c", "exec \"$@\" >%s".formatted(pipe), "sh")
                     .set("INTERVAL", "1s")

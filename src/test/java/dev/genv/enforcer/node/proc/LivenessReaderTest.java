@@ -22,20 +22,15 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Reads which processes of environments are alive. */
 class LivenessReaderTest {
-    private static final String KERNEL = "0b5eb0d4-6f2c-4f0e-8a5b-2f5f3c0a7d11";
-
     private static final long OWNER = 61001;
     private static final long OTHER_USER = 61002;
     private static final String FILE = "kernel-one.json";
@@ -51,18 +46,6 @@ class LivenessReaderTest {
         reader = new LivenessReader(files);
     }
 
-    @Test
-    void deadPidsAreOmitted() throws IOException {
-        proc.process(41);
-        proc.process(43).state('Z');
-        var environment = EnvBuilder.env("a")
-                .pids(40, 41, 41, 0, -1, -41, Integer.MIN_VALUE, 43)
-                .build();
-        assertThat(alive(List.of(environment)))
-                .singleElement()
-                .satisfies(alive -> assertThat(alive.pids()).containsExactly(41, 43));
-    }
-
     /** The kernel opens the directory of a thread, but does not list it. */
     @Test
     void aThreadIsNotAProcess() throws IOException {
@@ -72,26 +55,6 @@ class LivenessReaderTest {
         assertThat(alive(List.of(EnvBuilder.env("a").pids(41, 42).build())))
                 .singleElement()
                 .satisfies(alive -> assertThat(alive.pids()).containsExactly(41));
-    }
-
-    @Test
-    void returnsRealUidsOfRunningPids() throws IOException {
-        proc.process(40).uid(1000);
-        proc.process(41).uid(1001).state('Z');
-        proc.process(42).uid(1002);
-        Files.writeString(proc.process(43).file("status"), "Name:\tpython\nUid:\tnobody\n");
-        var environments = List.of(
-                EnvBuilder.env("a").pids(40, 41, 43, 999).build(),
-                EnvBuilder.env("b").pids(40).build());
-        assertThat(uids(environments)).isEqualTo(Map.of(40, 1000L, 41, 1001L));
-    }
-
-    /** Whose an environment is, its shell tells, also where somebody struck its pid out. */
-    @Test
-    void returnsRealUidOfTheShellAnEnvironmentIsNamedAfter() throws IOException {
-        proc.process(40).uid(1000);
-        proc.process(99).uid(1008);
-        assertThat(uids(List.of(EnvBuilder.env("40").pids(99).build()))).isEqualTo(Map.of(40, 1000L, 99, 1008L));
     }
 
     /** It must not look as if nobody's uid spoke against what was written. */
@@ -104,19 +67,6 @@ class LivenessReaderTest {
         assertThat(reader.read(List.of(envs(environments))).processes()).isInstanceOf(Reading.Failed.class);
     }
 
-    private Map<Integer, Long> uids(List<Environment> environments) throws IOException {
-        return live(environments).uidsOfPids();
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"/home/ü ü/jupyter/runtime/kernel-%s.json", "--f=kernel-%s.json", "kernel-%s.json"})
-    void isAliveWhileOneOfItsKernelsRuns(String argument) throws IOException {
-        proc.process(50).arguments("/sbin/init");
-        proc.process(51).arguments("python", "-m", "ipykernel_launcher", "-f", argument.formatted(KERNEL), "--debug");
-        assertThat(isAlive(List.of(40), List.of("another", KERNEL))).isTrue();
-        assertThat(isAlive(List.of(40), List.of("another"))).isFalse();
-    }
-
     @Test
     void kernelsAreMatchedPerEnvironment() throws IOException {
         proc.process(51).arguments("python", "-f", "/run/kernel-a.json");
@@ -127,13 +77,6 @@ class LivenessReaderTest {
         assertThat(alive(environments))
                 .extracting(Environment::kernelIds)
                 .containsExactly(List.of("a"), List.of("b"), List.of("d"));
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"%s", "kernel-%s", "kernel-%s.json.bak", "mykernel-%s.json", "/x/kernel-1%s.json"})
-    void otherArgumentsAreNoKernel(String argument) throws IOException {
-        proc.process(51).arguments("python", "-f", argument.formatted(KERNEL));
-        assertThat(isAlive(List.of(), List.of(KERNEL))).isFalse();
     }
 
     private boolean isAlive(List<Integer> pids, List<String> kernels) throws IOException {
@@ -166,13 +109,6 @@ class LivenessReaderTest {
 
     // The limits of the search for kernels.
 
-    /** The rest of an argument that is cut off is not known. */
-    @Test
-    void doesNotMatchTheBeginningOfALongerArgument() throws IOException {
-        proc.process(7).arguments("x".repeat(KernelSearch.ARGUMENTS - FILE.length() - 1), FILE + ".bak");
-        assertThat(search(Set.of(FILE)).files()).isEmpty();
-    }
-
     @Test
     void manyProcessesOfAnotherUserDoNotUseUpTheTime() throws IOException {
         for (var pid = 100; pid < 150; pid++) {
@@ -203,10 +139,6 @@ class LivenessReaderTest {
         var result = late.search(Set.of());
         assertThat(result.files()).isEmpty();
         assertThat(result.unsearched()).isEqualTo("process 100: the search reached its limit");
-    }
-
-    private Kernels search(Set<String> wanted) throws IOException {
-        return new KernelSearch(files, nanos::get, wanted).search(Set.of(OWNER));
     }
 
     /** Searches by a clock that has this many steps before the time is used up, one at each look. */

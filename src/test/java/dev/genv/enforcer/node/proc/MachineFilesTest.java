@@ -9,7 +9,7 @@ import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.node.proc.MachineFiles.AccountFiles;
 import dev.genv.enforcer.testsupport.TestTimeouts;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
-import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.linux.Programs;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -115,7 +115,7 @@ class MachineFilesTest {
     void neverUsesTheContainersAccountsInPlaceOfTheHosts() throws Exception {
         var file = fake.hostRoot().resolve("etc/passwd");
         assertThat(accounts()).extracting("failure").isEqualTo(Failure.ABSENT);
-        Fifo.at(file);
+        Programs.fifo(file);
         assertThat(accounts()).extracting("failure").isEqualTo(Failure.OTHER);
         Files.delete(file);
         Files.write(file, new byte[(4 << 20) + 1]);

@@ -12,7 +12,6 @@ import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
 import dev.genv.enforcer.observation.ProcessIdentity.ProgramEnviron.Content;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;
-import dev.genv.enforcer.testsupport.linux.Fifo;
 import dev.genv.enforcer.testsupport.linux.Programs;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -131,7 +130,7 @@ class ProcessReaderTest {
     private boolean isObservedWhenChangedDuringTheRead(Change change) throws Exception {
         var process = proc.process(812);
         Files.delete(process.file("environ"));
-        var pipe = Fifo.at(process.file("environ"));
+        var pipe = Programs.fifo(process.file("environ"));
         var writing = CompletableFuture.runAsync(() -> {
             try (var stream = Files.newOutputStream(pipe)) {
                 change.make(process);

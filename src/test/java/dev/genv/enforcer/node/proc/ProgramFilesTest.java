@@ -8,7 +8,7 @@ import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.node.proc.MachineFiles.ProgramFiles;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
-import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.linux.Programs;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,8 +16,6 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Which program a process runs. The host's root directory is a fake one, with files of root's in it; {@code /opt/server} is protected. */
 class ProgramFilesTest {
@@ -55,24 +53,6 @@ class ProgramFilesTest {
         proc.process(812).exe(file("store/bin/server"));
         Files.createSymbolicLink(host.resolve("opt"), Path.of("/store/bin"));
         assertRunsServer(812, true);
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"opt/server", "opt"})
-    void programThatOthersCanChangeIsUntrusted(String part) throws IOException {
-        file("opt/server");
-        Files.setAttribute(host.resolve(part), "unix:mode", 0775);
-        assertUntrusted("others can write");
-        Files.setAttribute(host.resolve(part), "unix:mode", 0755);
-        Files.setAttribute(host.resolve(part), "unix:uid", 1003);
-        assertUntrusted("belongs to user 1003");
-    }
-
-    private void assertUntrusted(String why) {
-        assertThat(server()).isInstanceOfSatisfying(Reading.Failed.class, failed -> {
-            assertThat(failed.failure()).isEqualTo(Failure.UNTRUSTED);
-            assertThat(failed.reason()).contains(why);
-        });
     }
 
     @Test
@@ -117,7 +97,7 @@ class ProgramFilesTest {
         for (var pid = 1000; reader.read(812).environ() instanceof Reading.Value; pid++) {
             var environ = proc.process(pid).uid(pid).file("environ");
             Files.delete(environ);
-            pipes.add(Fifo.at(environ));
+            pipes.add(Programs.fifo(environ));
             assertThat(reader.read(pid).environ()).isInstanceOf(Reading.Failed.class);
         }
         assertThat(reader.read(812).environ())

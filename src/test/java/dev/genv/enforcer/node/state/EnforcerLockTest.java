@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.host.HostFacts.EnforcerFacts;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.testsupport.Requirements;
-import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.linux.Programs;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -117,7 +117,7 @@ class EnforcerLockTest {
         Files.createSymbolicLink(file, path.resolveSibling("absent"));
         assertReplacedAndLocked();
         assertThat(path.resolveSibling("absent")).doesNotExist();
-        Fifo.at(file);
+        Programs.fifo(file);
         assertReplacedAndLocked();
         Files.writeString(file, "something");
         assertReplacedAndLocked();

@@ -2,7 +2,6 @@ package dev.genv.enforcer.node.state;
 
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.genv.EnvsFile;
 import dev.genv.enforcer.host.StateFacts.LockFacts.Outcome;
@@ -12,20 +11,13 @@ import dev.genv.enforcer.observation.StateParser;
 import dev.genv.enforcer.observation.StateParser.State;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
-import dev.genv.enforcer.testsupport.linux.Shell;
+import dev.genv.enforcer.testsupport.linux.Programs;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -98,26 +90,6 @@ class NodeStateTest {
         assertThat(envs(read(contained)).environments()).hasSize(1);
     }
 
-    /** What genv does, and what a holder may do while we read: a file is empty, then half, then whole. */
-    @Test
-    void withoutTheLockPartialWritesAreNotAccepted() throws Exception {
-        var few = new StateFiles(path).env("1", 1000, null, null).envsJson();
-        var many = IntStream.range(0, 200)
-                .mapToObj(i -> "{\"eid\": \"%d\", \"uid\": 1, \"pids\": []}".formatted(i))
-                .collect(Collectors.joining(", ", "{\"envs\": [", "]}"));
-        var file = Files.writeString(path.resolve("envs.json"), few);
-        Files.createDirectory(path.resolve("genv.lock"));
-        try (var writer = new Rewriting(file, List.of(few, many))) {
-            for (var observation = 0; observation < 3; observation++) {
-                if (read().envs() instanceof State.File.Present<EnvsFile>(var content)) {
-                    assertThat(content.environments().size()).isIn(1, 200);
-                }
-            }
-            await().until(() -> writer.rounds() > 0);
-        }
-        assertThat(envs(read()).environments().size()).isIn(1, 200);
-    }
-
     /** Docker and Kubernetes create a missing directory closed to other users. The commands run in the folder of the state directory. */
     @ParameterizedTest
     @CsvSource(
@@ -135,7 +107,7 @@ class NodeStateTest {
     void opensAnEmptyDirectoryOfRootThatIsClosedToOthers(String commands, @Nullable String mode, @Nullable String said)
             throws Exception {
         Requirements.root();
-        Shell.run(path.getParent(), "chmod 755 genv && " + commands);
+        Programs.shell(path.getParent(), "chmod 755 genv && " + commands);
         var message = reader.openToAll();
         if (said == null) {
             assertThat(message).isEmpty();
@@ -166,36 +138,5 @@ class NodeStateTest {
     void onlyAFileWhoseObjectsAndTextsEndIsComplete(String content, boolean isComplete) throws Exception {
         Files.writeString(path.resolve("envs.json"), content);
         assertThat(reader.look().lock().outcome()).isEqualTo(isComplete ? Outcome.NOT_ATTEMPTED : Outcome.HELD);
-    }
-
-    /** Somebody who writes these texts into a file, one after the other, in place and in two halves, until closed. */
-    private static final class Rewriting implements AutoCloseable {
-        private final AtomicInteger rounds = new AtomicInteger();
-        private final AtomicBoolean stopped = new AtomicBoolean();
-        private final CompletableFuture<Void> writing;
-
-        Rewriting(Path file, List<String> texts) {
-            writing = CompletableFuture.runAsync(() -> {
-                try {
-                    while (!stopped.get()) {
-                        var text = texts.get(rounds.getAndIncrement() % texts.size());
-                        Files.writeString(file, text.substring(0, text.length() / 2));
-                        Files.writeString(file, text.substring(text.length() / 2), StandardOpenOption.APPEND);
-                    }
-                } catch (IOException e) {
-                    throw new UncheckedIOException(e);
-                }
-            });
-        }
-
-        int rounds() {
-            return rounds.get();
-        }
-
-        @Override
-        public void close() {
-            stopped.set(true);
-            writing.join();
-        }
     }
 }

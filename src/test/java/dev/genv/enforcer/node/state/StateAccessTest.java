@@ -17,7 +17,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.assertj.core.api.AbstractThrowableAssert;
@@ -176,7 +175,7 @@ class StateAccessTest {
     void removedButMountedDirectoryIsReported() throws IOException {
         try (var open = requireNonNull(StateDirectory.open(state))) {
             Files.delete(state);
-            assertThat(access.check(open.status())).contains(new Directory.Stale(""));
+            assertThat(access.check(open.folder().status())).contains(new Directory.Stale(""));
         }
     }
 
@@ -208,15 +207,12 @@ class StateAccessTest {
 
     private Optional<Directory.Stale> moved() throws IOException {
         try (var open = requireNonNull(StateDirectory.open(state))) {
-            return access.check(open.status());
+            return access.check(open.folder().status());
         }
     }
 
     // The lines of mountinfo.
 
-    private static final Path STATE = Path.of("/var/tmp/genv");
-    private static final long OWN = 7;
-    private static final String ROOT = "22 1 254:0 / / rw,relatime - ext4 /dev/root rw";
     private static final List<String> LINES = List.of(
             "22 1 254:0 / / rw,relatime - ext4 /dev/root rw",
             "36 22 98:0 /srv/old /var/tmp/genv rw,noatime master:1 - ext3 /dev/sda rw,errors=continue",
@@ -239,51 +235,5 @@ class StateAccessTest {
         assertThat(mount.inFileSystem(Path.of("/mnt"))).isEqualTo(Path.of("/srv"));
         assertThat(mount.inMount(Path.of("/srv/genv/x"))).isEqualTo(Path.of("/mnt/genv/x"));
         assertThat(mount.inMount(Path.of("/srv"))).isEqualTo(Path.of("/mnt"));
-    }
-
-    @Test
-    void namesTheUserWhoServesAFileSystem() {
-        var mounts = Mount.parse(List.of(
-                "63 43 0:39 / /a rw,nosuid,nodev,relatime - fuse.sshfs bob@x:/user_id=0 rw,user_id=61002,group_id=100",
-                "64 43 0:40 / /b rw shared:1 master:2 - fuse x rw,allow_other,user_id=0",
-                "65 43 0:41 / /c rw - ext4 /dev/sda rw,user_id=61002",
-                "66 43 0:42 / /d rw - fuse.x user_id=61002 rw",
-                "67 43 0:43 / /e rw - fuse x rw,xuser_id=5,user_id=5x"));
-        assertThat(mounts)
-                .extracting(Mount::user)
-                .containsExactly(
-                        OptionalLong.of(61002),
-                        OptionalLong.of(0),
-                        OptionalLong.empty(),
-                        OptionalLong.empty(),
-                        OptionalLong.empty());
-        assertThat(mounts).extracting(Mount::type).containsExactly("fuse.sshfs", "fuse", "ext4", "fuse.x", "fuse");
-    }
-
-    @ParameterizedTest
-    @CsvSource({
-        "/var/tmp, 61002, true",
-        "/var/tmp/genv/envs.json, 61002, true",
-        "/var/tmp/genv, 0, false",
-        "/var/tmp/genv, 7, false",
-        "/var/tmp/genv2, 61002, false",
-        "/home/attacker, 61002, false",
-    })
-    void findsMountsOfOtherUsersAboveAndWithinTheDirectory(String point, long uid, boolean isFound) {
-        assertThat(at(ROOT, fuse(point, uid)).isPresent()).isEqualTo(isFound);
-    }
-
-    @Test
-    void usesTheMountOfRootThatCoversAUsersOne() {
-        assertThat(at(ROOT, fuse("/var/tmp", 61002), "70 63 0:50 / /var/tmp/genv rw - tmpfs tmpfs rw"))
-                .isEmpty();
-    }
-
-    private static String fuse(String point, long uid) {
-        return "63 22 0:39 / %s rw,nosuid - fuse.sshfs x rw,user_id=%d,group_id=100".formatted(point, uid);
-    }
-
-    private static Optional<Directory.UserMount> at(String... mountinfo) {
-        return Mount.ofUser(STATE, List.of(mountinfo), OWN);
     }
 }

@@ -3,7 +3,6 @@ package dev.genv.enforcer.node.state;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.observation.StateParser;
@@ -19,7 +18,6 @@ import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(600)
 class StateDirectoryTest {
-    private static final StateDirectory.Condition ALWAYS = () -> true;
     private final Path path;
     private final Path file;
     private final StateDirectory directory;
@@ -77,35 +75,5 @@ class StateDirectoryTest {
 
     private String clause(String name) {
         return StateParser.clause((StateFile.Unreadable) directory.read(name));
-    }
-
-    @Test
-    void replacesAFileAtomicallyAndLeavesNoTempFile() throws IOException {
-        Files.writeString(file, "old and long");
-        try (var old = Files.newInputStream(file)) {
-            directory.replace("envs.json", "new".getBytes(UTF_8), ALWAYS);
-            assertThat(old.readAllBytes()).asString(UTF_8).isEqualTo("old and long"); // never written in place
-        }
-        assertThat(file).hasContent("new");
-        assertThat(path).isDirectoryNotContaining("glob:**genv-enforcer*");
-        assertThat(path.toFile().list()).containsExactly("envs.json");
-    }
-
-    @Test
-    void replacesALinkAndNotItsTarget() throws IOException {
-        var elsewhere = Files.writeString(path.resolveSibling("elsewhere"), "precious");
-        Files.createSymbolicLink(file, elsewhere);
-        directory.replace("envs.json", "new".getBytes(UTF_8), ALWAYS);
-        assertThat(elsewhere).hasContent("precious");
-        assertThat(Files.isSymbolicLink(file)).isFalse();
-    }
-
-    @Test
-    void failedReplaceKeepsTheOldContent() throws IOException {
-        Files.writeString(Files.createDirectory(file).resolve("inside"), "x");
-        assertThatThrownBy(() -> directory.replace("envs.json", new byte[5], ALWAYS))
-                .isInstanceOf(IOException.class);
-        assertThat(path.toFile().list()).containsExactly("envs.json");
-        assertThat(file.resolve("inside")).hasContent("x");
     }
 }

@@ -34,19 +34,6 @@ class SwapperTest {
     }
 
     @Test
-    void removesTempFilesOfAKilledRunFirst() throws Exception {
-        files().device(0, MINE).write();
-        var left =
-                List.of(".devices.json.genv-enforcer-0123456789abcdef", ".devices.json.genv-enforcer-ffffffffffffffff");
-        for (var name : left) {
-            Files.writeString(path.resolve(name), "{");
-        }
-        assertThat(swap(() -> true)).isEqualTo(new SwapResult.Done());
-        assertThat(path.toFile().list()).containsExactlyInAnyOrder("devices.json", "envs.json", "genv.lock");
-        assertThat(swapper.removeLeftovers()).isEmpty();
-    }
-
-    @Test
     void removesOnlyTempFilesUnderTheLock() throws Exception {
         var others = List.of(
                 ".devices.json.genv-enforcer-0123456789ABCDEF",

@@ -15,10 +15,9 @@ import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
+import dev.genv.enforcer.observation.table.FakeMachine.Hands;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
-import dev.genv.enforcer.remote.agent.LocalPython;
-import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
@@ -26,13 +25,13 @@ import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.fake.FakeProc.FakeProcess;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
-import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.linux.Programs;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -71,12 +70,6 @@ class ActionTableTest {
     private static final Result ALREADY_DETACHED = Result.of(Outcome.ALREADY_DETACHED);
     private static final Duration LOCK_LIMIT = Duration.ofMillis(300);
 
-    /** The hands. */
-    enum Hands {
-        NODE,
-        AGENT
-    }
-
     /** Something that happens on the machine meanwhile. */
     private interface Change {
         void happens() throws Exception;
@@ -88,6 +81,7 @@ class ActionTableTest {
     @TempDir
     Path folder;
 
+    private FakeMachine fake;
     private Path state;
     private Path devices;
     private Path lock;
@@ -104,20 +98,18 @@ class ActionTableTest {
 
     @BeforeEach
     void create() throws Exception {
-        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
-        state = Files.createDirectory(folder.resolve("genv"));
-        Files.setPosixFilePermissions(state, PosixFilePermissions.fromString("rwxrwxrwx"));
+        fake = new FakeMachine(hands, folder);
+        fake.lockLimit = LOCK_LIMIT;
+        state = fake.state;
+        proc = fake.proc;
         devices = state.resolve("devices.json");
         lock = Files.createFile(state.resolve("genv.lock"));
         server = Files.copy(Path.of("/bin/sleep"), folder.resolve("server"));
+        fake.programs = List.of(new ProtectedExecutable(server, "*"));
         child = Child.inEnvironment("15971");
-        proc = new FakeProc(Files.createDirectory(folder.resolve("proc")));
-        proc.writeSelf("000001ffffffffff", "");
-        proc.pidNamespace(4026531836L);
-        proc.writeUptime(10_000_000);
         Files.writeString(proc.root().resolve("locks"), Files.readString(Path.of("/proc/locks")));
         process = process(child.pid());
-        tool = new FakeNvidiaSmi(folder.resolve("bin")).gpus(2).process(0, child.pid(), "1542");
+        tool = fake.tool.process(0, child.pid(), "1542");
         files("a", "b").write();
         host = host();
     }
@@ -131,20 +123,8 @@ class ActionTableTest {
         return proc.process(pid).uid(1003).exe(Path.of("/bin/sleep")).environ("GENV_ENVIRONMENT_ID=15971");
     }
 
-    private ObservedHost host(String... exempt) throws IOException {
-        var etc = Files.createDirectories(folder.resolve("etc"));
-        Files.copy(Path.of("/etc/passwd"), etc.resolve("passwd"), StandardCopyOption.REPLACE_EXISTING);
-        var node = new NodeBuilder(state, tool.path())
-                .proc(proc.root())
-                .lockTimeout(LOCK_LIMIT)
-                .programs(new ProtectedExecutable(server, "*"))
-                .exempt(exempt);
-        var programs = node.settings().programs().stream()
-                .map(program -> program.path().toString())
-                .toList();
-        var agent =
-                LocalPython.machine(proc.root(), etc, folder.resolve("run"), state, tool.path(), LOCK_LIMIT, programs);
-        return new ObservedHost(node.settings(), new Meddling(hands == Hands.NODE ? node.machine() : agent));
+    private ObservedHost host() {
+        return new ObservedHost(fake.settings(), new Meddling(fake.machine()));
     }
 
     /** The hands, with what happens directly before each action. */
@@ -381,7 +361,8 @@ class ActionTableTest {
 
     @Test
     void exemptUserIsNotSignalled() throws Exception {
-        host = host("2003");
+        fake.exempt = new String[] {"2003"};
+        host = host();
         var seen = observe();
         meanwhile = () -> process.uid(2003);
         assertThat(terminate(seen))
@@ -469,7 +450,7 @@ class ActionTableTest {
         var seen = observe();
         meanwhile = once(() -> {
             Files.delete(process.file("environ"));
-            Fifo.at(process.file("environ"));
+            Programs.fifo(process.file("environ"));
         });
         for (var attempt = 0; attempt < 2; attempt++) {
             // The agent reads the program after the environ, so it may be a protected one.
@@ -518,7 +499,7 @@ class ActionTableTest {
         Files.writeString(proc.root().resolve("devices"), "Character devices:\n  1 nvidia\n");
         Files.createDirectory(process.file("fd"));
         Files.createDirectories(process.file("task"));
-        Fifo.at(process.file("maps"));
+        Programs.fifo(process.file("maps"));
         assertThat(terminate(observe()).outcome()).isEqualTo(Outcome.FAILED);
         assertThat(child.isAlive()).isTrue();
     }
@@ -564,9 +545,27 @@ class ActionTableTest {
     }
 
     @Test
-    void removesOnlyTheGivenAttachment() throws Exception {
-        assertThat(detachWhile(() -> {})).isEqualTo(DETACHED);
+    void removesOnlyTheGivenAttachmentAndLeavesNoTemporaryFile() throws Exception {
+        // As of killed runs; another user's directory or file of such a name stays.
+        var name = ".devices.json.genv-enforcer-";
+        Files.createFile(state.resolve(name + "0123456789abcdef"));
+        Files.createDirectory(state.resolve(name + "0123456789abcdee"));
+        Files.createFile(state.resolve(name + "0123456789abcdef0"));
+        host.observe(Set.of());
+        try (var old = Files.newInputStream(devices)) {
+            assertThat(execute(detach("a", 0))).containsExactly(DETACHED);
+            assertThat(new String(old.readAllBytes(), StandardCharsets.UTF_8))
+                    .as("it is not written in place")
+                    .isEqualTo(files("a", "b").devicesJson());
+        }
         assertThat(devices).hasContent(files("b").devicesJson());
+        assertThat(state.toFile().list())
+                .containsExactlyInAnyOrder(
+                        "envs.json",
+                        "devices.json",
+                        "genv.lock",
+                        name + "0123456789abcdee",
+                        name + "0123456789abcdef0");
         assertThat(Files.getPosixFilePermissions(devices)).isEqualTo(PosixFilePermissions.fromString("rw-rw-rw-"));
     }
 
@@ -638,7 +637,7 @@ class ActionTableTest {
                         "is a symbolic link",
                         () -> Files.createSymbolicLink(devices, Files.writeString(target, "target")),
                         "is not a regular file",
-                        () -> Fifo.at(devices))
+                        () -> Programs.fifo(devices))
                 .entrySet()) {
             var result = detachWhile(once(() -> {
                 Files.delete(devices);

@@ -3,6 +3,7 @@ package dev.genv.enforcer.observation.table;
 import dev.genv.enforcer.enforcement.host.Machine;
 import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
+import dev.genv.enforcer.remote.agent.AgentMachine.AgentConfig;
 import dev.genv.enforcer.remote.agent.LocalPython;
 import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
@@ -197,7 +198,17 @@ final class DescribedMachine implements AutoCloseable {
         var paths = node().settings().programs().stream()
                 .map(program -> root + program.path().toString())
                 .toList();
-        return LocalPython.machine(proc.root(), etc, root.resolve("run"), state, tool.path(), LOCK_LIMIT, paths);
+        var config = new AgentConfig(
+                state.toString(),
+                LOCK_LIMIT,
+                tool.path().toString(),
+                LocalPython.TIMEOUT,
+                LocalPython.TIMEOUT,
+                false,
+                paths,
+                true,
+                Duration.ofMinutes(1));
+        return LocalPython.machine(config, proc.root(), etc, root.resolve("run"));
     }
 
     ObservedHost agentHost() throws IOException {

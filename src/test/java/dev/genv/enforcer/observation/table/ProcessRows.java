@@ -12,7 +12,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.linux.Programs;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.List;
@@ -141,7 +141,7 @@ final class ProcessRows {
     static void hang(DescribedMachine machine, int pid, long uid, String name) throws Exception {
         var file = machine.process(pid, uid).file(name);
         Files.delete(file);
-        Fifo.at(file);
+        Programs.fifo(file);
     }
 
     private static byte[] environ(byte[] id) {

@@ -13,21 +13,16 @@ import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.linux.ProcStat.Cgroup;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.observation.table.ActionTableTest.Hands;
-import dev.genv.enforcer.remote.agent.LocalPython;
-import dev.genv.enforcer.testsupport.NodeBuilder;
-import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.observation.table.FakeMachine.Hands;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.fake.FakeProc.FakeProcess;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -53,32 +48,17 @@ class RelationsTableTest {
     @TempDir
     Path folder;
 
+    private FakeMachine fake;
     private FakeProc proc;
-    private FakeNvidiaSmi tool;
     private Machine machine;
     private Set<ProcessId> settled = Set.of();
 
     @BeforeEach
     void create() throws IOException {
-        var state = Files.createDirectory(folder.resolve("genv"));
-        var etc = Files.createDirectory(folder.resolve("etc"));
-        tool = new FakeNvidiaSmi(folder.resolve("bin")).gpus(1);
-        proc = new FakeProc(Files.createDirectory(folder.resolve("proc")));
-        proc.writeSelf("000001ffffffffff", "");
-        proc.pidNamespace(4026531836L);
-        proc.writeUptime(10_000_000);
-        Files.writeString(proc.root().resolve("locks"), "");
-        machine = hands == Hands.NODE
-                ? new NodeBuilder(state, tool.path()).proc(proc.root()).machine()
-                : LocalPython.machine(
-                        proc.root(), etc, folder.resolve("run"), state, tool.path(), Duration.ofSeconds(1), List.of());
-        list(LISTED);
-    }
-
-    /** Has the GPU tool list these processes. */
-    private void list(int... pids) throws IOException {
-        var lines = IntStream.of(pids).mapToObj("GPU-0, %d, 1\n"::formatted).collect(Collectors.joining());
-        tool.fault("case $1 in *compute*) printf '%%s' '%s'; exit 0 ;; esac".formatted(lines));
+        fake = new FakeMachine(hands, folder);
+        proc = fake.proc;
+        machine = fake.machine();
+        fake.list(LISTED);
     }
 
     private HostFacts observe() throws Exception {
@@ -158,7 +138,7 @@ class RelationsTableTest {
     /** The session of one process and the user of another one relate nothing. */
     @Test
     void relativesHaveTheUserOfTheProcessWhoseSessionOrUnitTheyShare() throws Exception {
-        list(LISTED, 501);
+        fake.list(LISTED, 501);
         titled(LISTED, 1, 0, 40);
         titled(501, 1, 0, 41).uid(OTHER_USER).cgroup(UNIT);
         process(50, 1, 0, 41);
@@ -210,7 +190,7 @@ class RelationsTableTest {
 
     @Test
     void listedProcessIsNotRepeated() throws Exception {
-        list(400, LISTED, 600);
+        fake.list(400, LISTED, 600);
         titled(LISTED, 400, 0, 0).cgroup(UNIT);
         process(400, 300, 0, 0).cgroup("/a");
         process(300, 1, 0, 0);
@@ -240,7 +220,7 @@ class RelationsTableTest {
 
     @Test
     void tooManyOfOneUserLeaveOutNoneOfAnother() throws Exception {
-        list(LISTED, 501);
+        fake.list(LISTED, 501);
         titled(LISTED, 400, 0, 399);
         process(400, 1, 0, 0);
         titled(501, 1, 0, 398).uid(OTHER_USER);

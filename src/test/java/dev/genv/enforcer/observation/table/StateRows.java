@@ -9,7 +9,7 @@ import static dev.genv.enforcer.observation.table.FactRow.row;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.linux.Programs;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -53,7 +53,7 @@ final class StateRows {
                     .missing(ENVIRONMENTS),
             row("a pipe in place of devices.json", machine -> {
                         machine.noFile("devices.json");
-                        Fifo.at(machine.state.resolve("devices.json"));
+                        Programs.fifo(machine.state.resolve("devices.json"));
                     })
                     .problem("STATE_UNREADABLE: devices.json: is not a regular file")
                     .missing(ATTACHMENTS),

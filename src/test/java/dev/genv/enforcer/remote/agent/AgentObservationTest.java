@@ -2,26 +2,21 @@ package dev.genv.enforcer.remote.agent;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.remote.Connection.CommandResult;
 import dev.genv.enforcer.remote.agent.HostMemory.HangBackoff;
-import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Child;
-import dev.genv.enforcer.testsupport.linux.CurrentProcess;
-import dev.genv.enforcer.testsupport.linux.Fifo;
+import dev.genv.enforcer.testsupport.linux.Programs;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -75,26 +70,6 @@ class AgentObservationTest {
         assertThat(machine.observe(ofTheHost).details().ended()).containsExactly(ofTheHost);
         machine.requireHostPid = true;
         assertThat(machine.observe(ofTheHost).details().ended()).isEmpty();
-    }
-
-    /** As a container does with a program of its host. */
-    @Test
-    void protectedProgramIsImmuneAtAnyMountPoint() throws Exception {
-        Requirements.root();
-        var program = Files.copy(Path.of("/bin/sleep"), folder.resolve("server"));
-        var other = Files.createFile(folder.resolve("mps"));
-        var mounted = "mount --bind '%s' '%s' && exec '%s' 600".formatted(program, other, other);
-        try (var child = Child.running(
-                List.of("unshare", "--mount", "--propagation", "private", "sh", "-c", mounted),
-                Map.of("PATH", "/usr/bin:/bin"))) {
-            await().until(() -> Files.readString(Path.of("/proc/%d/comm".formatted(child.pid())))
-                    .equals("mps\n"));
-            machine.nvidiaSmi.process(0, child.pid(), "1");
-            machine.programs = List.of(ProtectedExecutable.parse(program.toString()));
-            assertThat(machine.observe().processes())
-                    .extracting(GpuProcess::immunity)
-                    .containsExactly(new Immunity(Immunity.Kind.PROTECTED, "it runs " + program));
-        }
     }
 
     @Test
@@ -155,31 +130,7 @@ class AgentObservationTest {
 
     private static void hang(Path file) throws Exception {
         Files.deleteIfExists(file);
-        Fifo.at(file);
-    }
-
-    /** A process with unreadable arguments may be a kernel, so every environment with kernels counts as active. */
-    @Test
-    void hangingArgumentsKeepTheEnvironmentAlive() throws Exception {
-        var silent = machine.useFakeProc(folder.resolve("proc")).process(7);
-        var agent = machine.agent();
-        hang(silent.file("cmdline"));
-        machine.files()
-                .env("1", CurrentProcess.uid(), null, null, List.of(), List.of("one"))
-                .device(0)
-                .device(1)
-                .write();
-        for (var i = 0; i < 2; i++) {
-            var snapshot = agent.observe();
-            assertThat(snapshot.environments()).hasSize(1);
-            assertThat(snapshot.problems()).extracting(Problem::code).containsExactly(ProblemCode.KERNELS_UNKNOWN);
-        }
-        Files.delete(silent.file("cmdline"));
-        silent.arguments("python");
-        machine.nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
-        var snapshot = agent.observe();
-        assertThat(snapshot.environments()).isEmpty();
-        assertThat(snapshot.problems()).isEmpty();
+        Programs.fifo(file);
     }
 
     /** The service recognises sudo's refusals by their words. */

@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 /** Runs a program on this machine for each request, as a login of root would. */
 public final class LocalPython implements Connection {
     /** For everything but genv's lock; what the tests wait for comes sooner on any machine. */
-    static final Duration TIMEOUT = Duration.ofMinutes(2);
+    public static final Duration TIMEOUT = Duration.ofMinutes(2);
 
     final List<ProgramRequest> requests = new ArrayList<>();
     private final List<String> prefix;
@@ -44,22 +44,16 @@ public final class LocalPython implements Connection {
         }
     }
 
-    /** Returns a machine with an agent in this machine's Python, which observes these folders and keeps its lease in {@code run}. */
-    public static Machine machine(
-            Path proc, Path etc, Path run, Path state, Path nvidiaSmi, Duration lockTimeout, List<String> programs) {
-        var config = new AgentConfig(
-                state.toString(),
-                lockTimeout,
-                nvidiaSmi.toString(),
-                TIMEOUT,
-                TIMEOUT,
-                false,
-                programs,
-                true,
-                Duration.ofMinutes(1));
+    /**
+     * Returns a machine with an agent in this machine's Python.
+     *
+     * @param run where it keeps its lease
+     * @param prefix a program that runs the command, with its arguments
+     */
+    public static Machine machine(AgentConfig config, Path proc, Path etc, Path run, String... prefix) {
         var places = new AgentCommand.Places(proc.toString(), etc.toString(), run.toString());
         var command = new AgentCommand(config, places, "one", new SecureRandom());
-        return new AgentMachine("gpu-1", new LocalPython(), config, command, System::nanoTime);
+        return new AgentMachine("gpu-1", new LocalPython(prefix), config, command, System::nanoTime);
     }
 
     @Override

@@ -106,16 +106,4 @@ class PythonActionTest extends PythonFixture {
         }
         assertThat(machine.state).isDirectoryNotContaining("glob:**enforcer-*");
     }
-
-    /** They have the names of the node's temporary files. */
-    @Test
-    void removesTemporaryFilesOfKilledRuns() throws Exception {
-        var name = ".devices.json.genv-enforcer-";
-        Files.createFile(machine.state.resolve(name + "0123456789abcdef"));
-        Files.createDirectory(machine.state.resolve(name + "0123456789abcdee"));
-        var others = Files.createFile(machine.state.resolve(name + "0123456789abcdef0"));
-        assertThat(machine.swapDevices(old, NEW).at("/swap").has("done")).isTrue();
-        assertThat(machine.state.resolve(name + "0123456789abcdef")).doesNotExist();
-        assertThat(others).exists();
-    }
 }

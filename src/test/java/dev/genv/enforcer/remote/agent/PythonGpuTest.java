@@ -1,23 +1,18 @@
 package dev.genv.enforcer.remote.agent;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
-import java.nio.file.Path;
-import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** The agent runs an nvidia-smi with every fault; {@code GpuRows} has what it makes of the answers. */
+/** What only the agent does with nvidia-smi; {@code ToolTableTest} and {@code GpuRows} have what both hands do. */
 class PythonGpuTest extends PythonFixture {
     private Child child;
 
@@ -30,72 +25,6 @@ class PythonGpuTest extends PythonFixture {
     @AfterEach
     void endChild() {
         child.close();
-    }
-
-    @Test
-    void killsHangingToolAndItsProcessGroup() throws Exception {
-        var pids = folder.resolve("pids");
-        machine.gpu().put("timeout", 1);
-        machine.nvidiaSmi.fault("trap '' TERM; sleep 600 & echo $$ $! >%s; sleep 600; sleep 600".formatted(pids));
-        // On a busy machine the tool may be killed before it has written the pids, or take longer to end.
-        await().until(() -> {
-            var output = machine.run(machine.input("observe")).answer();
-            assertFailed(output.get("facts"), "TIMEOUT", "nvidia-smi did not exit within 1.00 s");
-            return Files.exists(pids)
-                    && !Files.readString(pids).isEmpty()
-                    && !output.get("toolHangs").asBoolean();
-        });
-        for (var pid : Files.readString(pids).strip().split(" ", -1)) {
-            await().until(() -> ProcessHandle.of(Long.parseLong(pid)).isEmpty());
-        }
-    }
-
-    /** The child keeps the output open, and its end does not come. */
-    @Test
-    void doesNotWaitForChildOfTheTool() throws Exception {
-        var pid = folder.resolve("pid");
-        machine.nvidiaSmi.fault("[ -e %1$s ] || { sleep 600 & echo $! >%1$s; }".formatted(pid));
-        var facts = machine.facts();
-        ProcessHandle.of(Long.parseLong(Files.readString(pid).strip())).ifPresent(ProcessHandle::destroyForcibly);
-        assertThat(facts.get("processes")).hasSize(1);
-    }
-
-    @Test
-    void refusesTooMuchOutput() throws Exception {
-        for (var fault : List.of(
-                "head -c 1500000 /dev/zero; exit 3", "head -c 1500000 /dev/zero >&2; exit 3", "cat /dev/zero")) {
-            machine.nvidiaSmi.fault(fault);
-            assertFailed(machine.facts(), "OTHER", "nvidia-smi printed more than 1048576 bytes");
-        }
-        machine.nvidiaSmi.fault("head -c 1000000 /dev/zero; exit 0");
-        assertThat(bytes(machine.facts().at("/gpu/processes/value/stdout"))).hasSizeGreaterThan(999_999);
-    }
-
-    @Test
-    void runsTheToolInItsOwnEnvironment() throws Exception {
-        var seen = folder.resolve("environment");
-        machine.nvidiaSmi.fault("env >%1$s; pwd >>%1$s; cat >>%1$s; ls -l /proc/self/fd >%1$s.fd".formatted(seen));
-        machine.facts();
-        assertThat(Files.readAllLines(seen))
-                .contains("LC_ALL=C", "GENV_BYPASS=1", "/")
-                .filteredOn(line -> !line.startsWith("PWD=") && !line.startsWith("_=") && !line.startsWith("SHLVL="))
-                .hasSize(4);
-        assertThat(Files.readAllLines(Path.of(seen + ".fd"))).hasSizeLessThanOrEqualTo(1 + 4);
-    }
-
-    /** {@code GpuRows} has a tool that others can write, or that belongs to a user. */
-    @Test
-    void doesNotRunAToolThatOthersCanReplace() throws Exception {
-        var link = Files.createSymbolicLink(machine.etc.resolve("link"), machine.nvidiaSmi.path());
-        machine.gpu().put("program", link.toString());
-        machine.nvidiaSmi.fault("touch " + folder.resolve("called"));
-        setMode(folder, "rwxr-xrwx");
-        assertFailed(machine.facts(), "UNTRUSTED", link + " is not used: others can write " + folder);
-        setMode(folder, "rwxr-xr-x");
-        Requirements.root();
-        Files.setAttribute(link, "unix:uid", 65534, LinkOption.NOFOLLOW_LINKS);
-        assertFailed(machine.facts(), "UNTRUSTED", link + " is not used: %s belongs to user 65534".formatted(link));
-        assertThat(folder.resolve("called")).doesNotExist();
     }
 
     /** It did not end when it was killed, or only its measurements took too long. */

@@ -2,12 +2,8 @@ package dev.genv.enforcer.remote.agent;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.node.proc.MachineFiles.ProgramFiles;
-import dev.genv.enforcer.testsupport.Requirements;
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -88,36 +84,5 @@ class PythonObservationTest extends PythonFixture {
         var facts = machine.facts(input);
         assertThat(facts.at("/accounts/named/failure").asText()).isEqualTo(failure);
         assertThat(facts.at("/accounts/passwd/value/content").isTextual()).isTrue();
-    }
-
-    /** {@code ImmunityRows} has what is no program of root. */
-    @Test
-    void linkStandsForTheProtectedProgramUnlessOthersCanReplaceIt() throws Exception {
-        Requirements.root();
-        var program = copyProgram("server");
-        Files.createSymbolicLink(folder.resolve("link"), Path.of("server"));
-        var open = folder.resolve("open");
-        copyProgram("open/server");
-        setMode(open, "rwxrwxrwx");
-        Files.createSymbolicLink(open.resolve("link"), program);
-        for (var name : List.of("server", "link", "open/server", "open/link")) {
-            machine.request.withArray("/programs").add(folder.resolve(name).toString());
-        }
-        var programs = machine.facts().get("programs");
-        var found = programs.at("/0/value");
-        assertThat(found.at("/id/inode").asLong()).isEqualTo(Files.getAttribute(program, "unix:ino"));
-        assertThat(found.get("born").asLong())
-                .isEqualTo(ProgramFiles.identify(program).born());
-        assertThat(programs.at("/1/value")).isEqualTo(found);
-        for (var untrusted = 2; untrusted < 4; untrusted++) {
-            assertThat(programs.get(untrusted).get("failure").asText()).isEqualTo("UNTRUSTED");
-            assertThat(programs.get(untrusted).get("reason").asText()).isEqualTo("others can write " + open);
-        }
-    }
-
-    private Path copyProgram(String name) throws IOException {
-        var program = folder.resolve(name);
-        Files.createDirectories(program.getParent());
-        return Files.copy(Path.of("/bin/sleep"), program);
     }
 }

@@ -1,12 +1,10 @@
 package dev.genv.enforcer.remote.agent;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.genv.enforcer.linux.Environ;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;
 import java.math.BigInteger;
@@ -77,24 +75,6 @@ class PythonProcessTest extends PythonFixture {
         var environ = onlyProcess().at("/environ/value");
         assertThat(environ.get("size").asLong()).isEqualTo(8 << 20);
         assertThat(bytes(environ.get("id"))).isEmpty();
-    }
-
-    @Test
-    void environIsWellFormedAsInJava() throws Exception {
-        var environs =
-                List.of("|0|00|A=B0|A=B|A=0|=0|=A0|A0|A=B0C0|A=B00|0A=B0|A=B0C=D0|A==0|A=0=B0|A0B=0|A=B0=0|Ä=0|A=B0 "
-                        .replace('0', '\0')
-                        .split("\\|", -1));
-        for (var i = 0; i < environs.size(); i++) {
-            process(100 + i).environ(environs.get(i).getBytes(UTF_8));
-        }
-        assertThat(machine.facts().get("processes").findValues("wellFormed").stream()
-                        .map(JsonNode::asBoolean)
-                        .toList())
-                .isEqualTo(environs.stream()
-                        .map(environ -> Environ.isWellFormed(environ.getBytes(UTF_8)))
-                        .toList())
-                .contains(true, false);
     }
 
     /** The first process of uid 2000 takes its owner a second, and all of uid 2001 together take less. */

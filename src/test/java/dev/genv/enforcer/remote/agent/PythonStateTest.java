@@ -13,18 +13,13 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.List;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** The agent reads a state directory in which users do what they like; {@code StateRows} has what both hands observe. */
+/** The agent reads a state directory in which users do what they like; {@code StateRows} and {@code StateTableTest} have what both hands read. */
 class PythonStateTest extends PythonFixture {
-    private static final String ASK = "    facts[\"gpu\"], pids, tool_hangs = ";
-
     private Path envs;
     private Path devices;
     private Path lock;
@@ -73,17 +68,6 @@ class PythonStateTest extends PythonFixture {
         assertUnreadableDirectory("OTHER", "is a symbolic link");
     }
 
-    /** Nobody knows when a cycle begins, but every user sees when nvidia-smi starts. */
-    @Test
-    void reportsTheStateBeforeTheGpuToolIfItDiffers() throws Exception {
-        assertThat(machine.facts().get("earlierState").isNull()).isTrue();
-        var content = Files.readString(devices);
-        var change = "    open('%s', 'w').write('{}')\n".formatted(devices);
-        var facts = machine.facts(changed(machine.input("observe"), ASK, change + ASK));
-        assertThat(bytes(facts.at("/earlierState/devices/present/content"))).isEqualTo(content);
-        assertThat(bytes(facts.at("/state/devices/present/content"))).isEqualTo("{}");
-    }
-
     @Test
     void waitsUntilTheLockIsReleased() throws Exception {
         machine.request.put("lockTimeout", 600);
@@ -101,61 +85,6 @@ class PythonStateTest extends PythonFixture {
         var input = changed(machine.input("observe"), pause, "            open('%s', 'w')\n".formatted(waits) + pause);
         assertThat(machine.facts(input).at("/state/lock/outcome").asText()).isEqualTo("HELD");
         release.join();
-    }
-
-    /** On btrfs, stat(2) and /proc/locks show different devices. */
-    @Test
-    void findsTheHolderOfTheLockByDeviceOrElseByInode() throws Exception {
-        machine.request.put("lockTimeout", 0.3);
-        var number = (long) Files.getAttribute(machine.state, "unix:dev");
-        var major = ((number >> 8) & 0xfff) | ((number >> 32) & 0xfffff000L);
-        var minor = (number & 0xff) | ((number >> 12) & 0xffffff00L);
-        var device = "%02x:%02x".formatted(major, minor); // as the kernel writes the number
-        assertThat(holders("99 ff:07", "812 " + device, "812 " + device, "99 ff:08"))
-                .containsExactly("812");
-        assertThat(holders("812 ff:07")).containsExactly("812");
-        assertThat(holders("812 ff:07", "99 ff:08")).isEmpty();
-        assertThat(holders("-1 " + device)).as("of another PID namespace").containsExactly("-1");
-    }
-
-    private List<String> holders(String... pidsAndDevices) throws Exception {
-        var proc = useFakeProc();
-        try (var _ = RealFlock.take(lock)) {
-            var inode = Files.getAttribute(lock, "unix:ino");
-            Files.writeString(
-                    proc.root().resolve("locks"),
-                    Stream.of(pidsAndDevices)
-                            .map(each -> "1: FLOCK  ADVISORY  WRITE %s:%s 0 EOF\n".formatted(each, inode))
-                            .collect(Collectors.joining("garbage\n")));
-            return machine.facts().at("/state/lock/holders").findValuesAsText("pid");
-        }
-    }
-
-    @Test
-    void readsOnlyUnchangingFilesWithoutTheLock() throws Exception {
-        machine.request.put("lockTimeout", 0.3);
-        var changed = "os.stat('%s').st_ctime_ns".formatted(devices);
-        var pause = "        time.sleep(0.05)\n";
-        var untilChanged = "        last = %s\n        while %s == last:\n    ".formatted(changed, changed);
-        var writer = Thread.ofPlatform().start(() -> {
-            while (!Thread.currentThread().isInterrupted()) {
-                try {
-                    var next = Files.writeString(folder.resolve("next"), Files.readString(devices));
-                    Files.move(next, devices, StandardCopyOption.ATOMIC_MOVE);
-                } catch (IOException e) {
-                    return;
-                }
-            }
-        });
-        try (var _ = RealFlock.take(lock)) {
-            var state = machine.facts(changed(machine.input("observe"), pause, untilChanged + pause))
-                    .get("state");
-            assertThat(state.at("/devices/unreadable/cause").asText()).isEqualTo("CHANGES_WITHOUT_LOCK");
-            assertThat(bytes(state.at("/envs/present/content"))).isEqualTo(Files.readString(envs));
-        } finally {
-            writer.interrupt();
-            writer.join();
-        }
     }
 
     private JsonNode assertUnreadableDirectory(String failure, String reason) throws Exception {
@@ -180,34 +109,6 @@ class PythonStateTest extends PythonFixture {
         assertThat(facts.at("/processes/0/executable/failure").asText()).isEqualTo("DENIED");
         setMode(machine.state, "rwxr-xr-x");
         assertThat(machine.facts().at("/access/stateIsWritable").asBoolean()).isFalse();
-    }
-
-    /** Nothing in it is accessed: the file system may not answer, and a process that waits for it cannot be terminated. */
-    @Test
-    void doesNotReadFileSystemMountedByAUser() throws Exception {
-        var proc = useFakeProc();
-        var above = folder.toString();
-        for (var point : List.of(machine.state + "/envs.json", above)) {
-            proc.mounts(
-                    "self",
-                    "22 1 254:0 / / rw,relatime - ext4 /dev/root rw,user_id=7",
-                    "63 22 0:39 / %s rw,relatime shared:1 - fuse.sshfs x:/user_id=0 rw,user_id=61002,group_id=7"
-                            .formatted(point.replace("g", "\\147")));
-            assertThat(machine.facts().at("/state/directory/userMount"))
-                    .hasToString("{\"uid\":61002,\"type\":\"fuse.sshfs\",\"point\":\"%s\"}".formatted(point));
-        }
-        proc.mounts(
-                "self",
-                "62 22 0:38 / %s rw - fuse.sshfs x rw,user_id=61002,group_id=0".formatted(above),
-                "63 22 0:39 / %s rw,relatime - fuse.glusterfs x rw,user_id=0,group_id=0".formatted(machine.state),
-                "64 22 0:40 / %s2 rw,relatime - fuse.sshfs x rw,user_id=61002,group_id=0".formatted(machine.state),
-                "garbage",
-                "");
-        assertComplete();
-        var link = Files.createSymbolicLink(folder.resolve("link"), Files.createDirectory(folder.resolve("real")));
-        proc.mounts("self", "64 22 0:40 / %s/real/genv rw - fuse x rw,user_id=61002".formatted(folder));
-        machine.request.put("state", link.resolve("genv").toString());
-        assertThat(machine.facts().at("/state/directory").has("userMount")).isTrue();
     }
 
     /** Any user can create a file of this name, or move that of another directory here. */

@@ -80,7 +80,7 @@ class OpenSshLoginTest extends ServerTest {
         """)
     void checksTheCertificateOfAHost(String known, String options, @Nullable String refused) throws Exception {
         for (var authority : List.of("CA", "OTHER")) {
-            Programs.newKey(directory.resolve(authority));
+            Programs.newKey("ed25519", directory.resolve(authority));
         }
         var address = host.target().split(":", -1)[0];
         certify("CA", options.replace("ADDRESS", address).split(" ", -1));
@@ -103,15 +103,7 @@ class OpenSshLoginTest extends ServerTest {
         ecdsa | ecdsa-sha2-nistp256 |
         """)
     void checksTheAlgorithmOfTheAuthority(String kind, String algorithm, @Nullable String refused) throws Exception {
-        Programs.run(
-                "ssh-keygen",
-                "-q",
-                "-t",
-                kind,
-                "-N",
-                "",
-                "-f",
-                directory.resolve("CA").toString());
+        Programs.newKey(kind, directory.resolve("CA"));
         certify("CA", "-h", "-n", host.target().split(":", -1)[0], "-t", algorithm);
         assertAnswer("@cert-authority * " + publicKey(directory.resolve("CA")), refused);
     }
@@ -119,27 +111,9 @@ class OpenSshLoginTest extends ServerTest {
     /** OpenSSH's server would not show it. */
     @Test
     void refusesAForgedCertificate() throws Exception {
-        Programs.run(
-                "ssh-keygen",
-                "-q",
-                "-t",
-                "ecdsa",
-                "-N",
-                "",
-                "-f",
-                directory.resolve("CA").toString());
+        Programs.newKey("ecdsa", directory.resolve("CA"));
         writeFile("host.pub", server.hostKey() + "\n");
-        Programs.run(
-                "ssh-keygen",
-                "-q",
-                "-s",
-                directory.resolve("CA").toString(),
-                "-I",
-                "x",
-                "-h",
-                "-n",
-                server.address(),
-                directory.resolve("host.pub").toString());
+        Programs.shell(directory, "ssh-keygen -q -s CA -I x -h -n %s host.pub".formatted(server.address()));
         var certificate = directory.resolve("host-cert.pub");
         var connected =
                 connect(access("@cert-authority * " + publicKey(directory.resolve("CA")) + "\n"), server.target());
@@ -187,7 +161,7 @@ class OpenSshLoginTest extends ServerTest {
         """)
     void logsInWithAPrivateKeyInPkcs8(String commands) throws Exception {
         var identity = directory.resolve("pkcs8");
-        Programs.run("sh", "-c", "cd %s; %s".formatted(directory, commands.replace("KEY", identity.toString())));
+        Programs.shell(directory, commands.replace("KEY", identity.toString()));
         assertThat(identity)
                 .content()
                 .startsWith("-----BEGIN " + (commands.contains("sesame") ? "ENCRYPTED " : "") + "PRIVATE KEY");
@@ -207,7 +181,7 @@ class OpenSshLoginTest extends ServerTest {
     void logsInWithAKeyOfSshAgent(String kind) throws Exception {
         var socket = directory.resolve("agent");
         var identity = directory.resolve("key");
-        Programs.run("ssh-keygen", "-q", "-t", kind, "-N", "", "-f", identity.toString());
+        Programs.newKey(kind, identity);
         host.authorize(Files.readString(directory.resolve("key.pub")));
         var agent = new ProcessBuilder("ssh-agent", "-D", "-a", socket.toString()).start();
         try {

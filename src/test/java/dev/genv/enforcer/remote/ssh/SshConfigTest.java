@@ -8,48 +8,35 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 class SshConfigTest {
     @TempDir
     Path folder;
 
-    @Test
-    void usesTheFirstValue() throws Exception {
-        var config = parse("User all\n\nHost gpu-1\n User one\n Port 1\nHost gpu-*\n User many\n Port 2\n");
-
-        assertThat(config.first("gpu-1", "user")).isEqualTo("all");
-        assertThat(config.first("gpu-1", "Port")).isEqualTo("1");
-        assertThat(config.first("gpu-2", "PORT")).isEqualTo("2");
-        assertThat(config.first("other", "Port")).isNull();
-    }
-
-    @Test
-    void collectsAllIdentityFiles() throws Exception {
-        var config = parse("IdentityFile /one\nHost a\nIdentityFile /two\nIdentityFile /one\n");
-
-        assertThat(config.all("a", "IdentityFile")).containsExactly("/one", "/two");
-        assertThat(config.all("b", "IdentityFile")).containsExactly("/one");
-    }
-
-    @Test
-    void supportsSeveralValuesPerLine() throws Exception {
-        var config = parse("UserKnownHostsFile /one \"/with a space\" # both\nUserKnownHostsFile /three\n");
-
-        assertThat(config.firstLine("a", "UserKnownHostsFile")).containsExactly("/one", "/with a space");
-        assertThat(config.firstLine("a", "Other")).isEmpty();
-    }
-
+    /** Lines of a configuration, / for a new line, a keyword, and its values for the host a, all lines and the words of the first one. */
     @ParameterizedTest
-    @ValueSource(
-            strings = {"User=raz", "User = raz", "  user\traz  ", "USER \"raz\"", "User raz # him", "# no\n\nUser raz\r"
-            })
-    void supportsEveryNotationOfAValue(String line) throws Exception {
-        assertThat(parse(line).first("a", "User")).isEqualTo("raz");
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+        User all / Host a / User one   / Host * / User many         | user         | all, one, many | all
+        Host b / Port 1 / Host ? / Port 2                           | PORT         | 2              | 2
+        User all                                                    | Port         |                |
+        IdentityFile /1 / Host a / IdentityFile /2 / IdentityFile /1 | IdentityFile | /1, /2         | /1
+        UserKnownHostsFile /1 "/a b" # both / UserKnownHostsFile /3 | UserKnownHostsFile | /1, /3   | /1, /a b
+        User=raz                                                    | User         | raz            | raz
+        User = raz                                                  | User         | raz            | raz
+        user\\traz                                                  | User         | raz            | raz
+        USER "raz" # him                                            | User         | raz            | raz
+        Port 1 / # no / User raz\\r                                 | User         | raz            | raz
+        """)
+    void supportsEveryNotationOfValues(String lines, String keyword, @Nullable String all, @Nullable String first)
+            throws Exception {
+        var text = lines.replace(" / ", "\n").replace("\\t", "\t").replace("\\r", "\r");
+        var config = parse("  " + text + "  ");
+        assertThat(String.join(", ", config.all("a", keyword))).isEqualTo(all == null ? "" : all);
+        assertThat(String.join(", ", config.firstLine("a", keyword))).isEqualTo(first == null ? "" : first);
+        assertThat(config.first("a", keyword)).isEqualTo(all == null ? null : all.split(", ", -1)[0]);
     }
 
     @ParameterizedTest

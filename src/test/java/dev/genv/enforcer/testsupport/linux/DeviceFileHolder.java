@@ -2,6 +2,7 @@ package dev.genv.enforcer.testsupport.linux;
 
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,6 +16,9 @@ import java.util.Map;
 public final class DeviceFileHolder implements AutoCloseable {
     public static final int MINOR = 5;
     private static final String UUID_OF_NO_GPU = "GPU-00000000-0000-4000-8000-000000000000";
+
+    /** The addresses of {@link #writeMapping}. */
+    public static final String RANGE = "7f0000000000-7f0000001000";
 
     public static final Path FILE = Path.of("/dev/zero");
     private static final int MAJOR = 1;
@@ -78,6 +82,16 @@ public final class DeviceFileHolder implements AutoCloseable {
                 """.formatted(major));
         writeGpu(proc, "0000:01:00.0", UUID_OF_NO_GPU, minor - 1);
         writeGpu(proc, "0000:07:00.0", uuid, minor);
+    }
+
+    /** Writes one mapping of a file, and returns the place of its link. */
+    public static Path writeMapping(FakeProc.FakeProcess process, Path file) throws IOException {
+        var device = (long) Files.getAttribute(file, "unix:dev");
+        Files.writeString(
+                process.file("maps"),
+                "%s rw-s 00000000 %02x:%02x %d  /any name\n"
+                        .formatted(RANGE, device >>> 8, device & 0xff, (long) Files.getAttribute(file, "unix:ino")));
+        return Files.createDirectories(process.file("map_files")).resolve(RANGE);
     }
 
     private static void writeGpu(Path proc, String address, String uuid, int minor) throws IOException {

@@ -43,9 +43,9 @@ public final class Programs {
         Files.move(draft, program, StandardCopyOption.ATOMIC_MOVE);
     }
 
-    /** Creates a key pair without a passphrase, unless it exists. */
-    public static void newKey(Path file) throws IOException {
-        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "test", "-f", file.toString());
+    /** Creates a key pair of this kind without a passphrase. */
+    public static void newKey(String kind, Path file) throws IOException {
+        run("ssh-keygen", "-q", "-t", kind, "-N", "", "-C", "test", "-f", file.toString());
     }
 
     /** Compiles a program in C, for what neither Java nor the usual programs do. Skips the test if there is no compiler. */
@@ -74,5 +74,16 @@ public final class Programs {
                 throw e;
             }
         }
+    }
+
+    /** Runs commands of the shell in a folder. */
+    public static void shell(Path folder, String commands) throws IOException {
+        run("sh", "-c", "cd \"$0\" && " + commands, folder.toString());
+    }
+
+    /** Makes a named pipe, which Java cannot create. */
+    public static Path fifo(Path path) throws IOException {
+        run("mkfifo", path.toString());
+        return path;
     }
 }

@@ -34,7 +34,7 @@ public final class RealHosts implements AutoCloseable {
         this.directory = Files.createDirectories(directory);
         identity = directory.resolve("id");
         knownHosts = directory.resolve("known_hosts");
-        Programs.newKey(identity);
+        Programs.newKey("ed25519", identity);
     }
 
     /** Starts another machine with a known key. */

@@ -117,7 +117,7 @@ public final class RealSshd implements AutoCloseable {
             PidFile none
             LogLevel VERBOSE
             """.formatted(address, port));
-        Programs.newKey(etc.resolve("ssh/host_key"));
+        Programs.newKey("ed25519", etc.resolve("ssh/host_key"));
     }
 
     /** Replaces a file at once, because programs can read it at the same time. */
@@ -207,7 +207,7 @@ public final class RealSshd implements AutoCloseable {
     public void certify(Path authority, String... options) throws IOException {
         hostKey = "certified_key";
         var key = etc.resolve("ssh/" + hostKey).toString();
-        Programs.run("ssh-keygen", "-q", "-t", "ecdsa", "-N", "", "-f", key);
+        Programs.newKey("ecdsa", Path.of(key));
         var command = new ArrayList<>(List.of("ssh-keygen", "-q", "-s", authority.toString(), "-I", "test"));
         command.addAll(List.of(options));
         command.add(key + ".pub");

@@ -1,16 +1,21 @@
-package dev.genv.enforcer.testsupport;
+package dev.genv.enforcer.observation.table;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.enforcement.host.Machine.DeviceUse;
+import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.host.HostFacts.HolderFacts;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.Unlisted;
+import dev.genv.enforcer.observation.table.FakeMachine.Hands;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
@@ -22,34 +27,69 @@ import dev.genv.enforcer.testsupport.linux.SteppedProcess;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.assertj.core.groups.Tuple;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What every adapter must find of listed and unlisted processes that use a device file. A {@code /proc} with a driver for that file links
- * to real processes, so that no other process is found.
+ * What both hands find of listed and unlisted processes that use a device file. {@code /dev/zero} (1:5) stands for a device of the driver.
+ * A {@code /proc} with such a driver has fake processes and links to real ones, so that no other process is found.
  */
 @Timeout(600)
-public abstract class UnlistedSuite {
+@ParameterizedClass
+@EnumSource
+class DeviceTableTest {
     private static final Path NO_DEVICE = Path.of("/etc/passwd");
-    private static final String RANGE = "7f0000000000-7f0000001000";
+    private static final Path OTHER_DEVICE = Path.of("/dev/null");
     private static final Map<String, String> MEMBER = Map.of("GENV_ENVIRONMENT_ID", "15971");
 
-    /** The {@code /proc} of the machine. */
-    protected abstract Path proc();
+    @Parameter
+    Hands hands;
 
-    /** The GPU tool of the machine, which lists the device 0. */
-    protected abstract FakeNvidiaSmi smi();
+    @TempDir
+    Path folder;
 
-    protected abstract Snapshot observe() throws Exception;
+    private FakeMachine fake;
+    private ObservedHost host;
 
-    protected abstract Result execute(Action action) throws Exception;
+    @BeforeEach
+    void create() throws IOException {
+        fake = new FakeMachine(hands, folder);
+        fake.useRealTime();
+        fake.tool.gpus(1);
+        link();
+        host = fake.host();
+    }
+
+    private Path proc() {
+        return fake.proc.root();
+    }
+
+    private FakeNvidiaSmi smi() {
+        return fake.tool;
+    }
+
+    private Snapshot observe() throws Exception {
+        return host.observe(Set.of());
+    }
+
+    private Result execute(Action action) throws Exception {
+        var results = new ArrayList<Result>();
+        host.execute(List.of(action), (_, result) -> results.add(result));
+        return results.getFirst();
+    }
 
     @Test
     void examinesTheFilesAfterOneThatCannotBeExamined() throws Exception {
@@ -88,8 +128,8 @@ public abstract class UnlistedSuite {
             map(process, NO_DEVICE);
             addDevice(proc().resolve("1/root"));
             assertNotExamined(child);
-            Files.delete(process.file("map_files").resolve(RANGE));
-            Files.createSymbolicLink(process.file("map_files").resolve(RANGE), NO_DEVICE);
+            Files.delete(process.file("map_files").resolve(DeviceFileHolder.RANGE));
+            Files.createSymbolicLink(process.file("map_files").resolve(DeviceFileHolder.RANGE), NO_DEVICE);
             assertThat(terminate().detail()).contains("no device file of the NVIDIA driver open");
         }
     }
@@ -132,17 +172,7 @@ public abstract class UnlistedSuite {
     }
 
     private static void map(FakeProc.FakeProcess process, Path file) throws IOException {
-        refuse(writeMapping(process, file));
-    }
-
-    /** Writes a mapping of a file, and returns the place of its link. */
-    private static Path writeMapping(FakeProc.FakeProcess process, Path file) throws IOException {
-        var device = (long) Files.getAttribute(file, "unix:dev");
-        Files.writeString(
-                process.file("maps"),
-                "%s rw-s 00000000 %02x:%02x %d  /any name\n"
-                        .formatted(RANGE, device >>> 8, device & 0xff, (long) Files.getAttribute(file, "unix:ino")));
-        return Files.createDirectories(process.file("map_files")).resolve(RANGE);
+        refuse(DeviceFileHolder.writeMapping(process, file));
     }
 
     private static void addDevice(Path root) throws IOException {
@@ -207,14 +237,6 @@ public abstract class UnlistedSuite {
         }
     }
 
-    /** Adds a process with one mapping, whose file may be another one than the one that is listed. */
-    protected final FakeProc.FakeProcess map(int pid, Path listed, Path mapped) throws IOException {
-        var process = new FakeProc(proc()).process(pid);
-        Files.createDirectory(process.file("fd"));
-        Files.createSymbolicLink(writeMapping(process, listed), mapped);
-        return process;
-    }
-
     private static List<String> problems(Snapshot snapshot) {
         return snapshot.problems().stream()
                 .filter(problem -> problem.code() == ProblemCode.GPU_UNLISTED)
@@ -261,5 +283,110 @@ public abstract class UnlistedSuite {
             smi().process(0, holder.pid(), "4096");
             assertThat(observe().unlisted().memory()).isEmpty();
         }
+    }
+
+    private FakeProc.FakeProcess holder(int pid, Path file) throws IOException {
+        var process = fake.proc.process(pid);
+        Files.createSymbolicLink(Files.createDirectories(process.file("fd")).resolve("3"), file);
+        return process;
+    }
+
+    private HolderFacts holders() {
+        return await("answers in time, also on a slow machine")
+                .until(
+                        () -> fake.observe().holders(),
+                        search -> !search.incomplete().contains("not answer"));
+    }
+
+    private static List<Integer> pids(HolderFacts found) {
+        return found.holders().stream().map(each -> each.process().pid()).toList();
+    }
+
+    @Test
+    void searchSkipsAFileThatCannotBeExamined() throws IOException {
+        refuse(holder(5, DeviceFileHolder.FILE).file("fd/0"));
+        assertThat(pids(holders())).containsExactly(5);
+        assertThat(holders().incomplete())
+                .startsWith("the open files of a process cannot be examined")
+                .contains("Too many levels of symbolic links");
+    }
+
+    /**
+     * As if the service lacked the privilege to examine {@code map_files}. A user's own file system can give a path any numbers, but no
+     * user can open a device file there.
+     */
+    @ParameterizedTest
+    @CsvSource({"0100002, true", "010100000, false"})
+    void searchComparesAMappingWithFilesThatWereOpened(String flags, boolean isMapped) throws IOException {
+        var process = holder(5, DeviceFileHolder.FILE);
+        Files.writeString(
+                Files.createDirectories(process.file("fdinfo")).resolve("3"),
+                "pos:\t0\nflags:\t%s\nmnt_id:\t22\n".formatted(flags));
+        DeviceFileHolder.writeMapping(process, DeviceFileHolder.FILE);
+        assertThat(holders().holders()).singleElement().satisfies(holder -> {
+            assertThat(holder.minors()).containsExactly(DeviceFileHolder.MINOR);
+            assertThat(holder.mapped()).isEqualTo(isMapped ? List.of(DeviceFileHolder.MINOR) : List.of());
+        });
+    }
+
+    @Test
+    void searchIgnoresListedProcessesAndKernelThreads() throws IOException {
+        for (var pid : List.of(5, 6, 7)) {
+            holder(pid, DeviceFileHolder.FILE);
+        }
+        fake.proc.process(7).kernelThread();
+        fake.list(6);
+        assertThat(pids(holders())).containsExactly(5);
+    }
+
+    @Test
+    void searchReportsAProcessWithTooManyFiles() throws IOException {
+        var process = holder(5, NO_DEVICE);
+        for (var i = 10; i <= HolderFacts.MOST_FILES + 10; i++) {
+            Files.createSymbolicLink(process.file("fd/" + i), NO_DEVICE);
+        }
+        holder(6, DeviceFileHolder.FILE);
+        assertThat(holders().incomplete()).contains("more than 16384 open files");
+        assertThat(pids(holders())).containsExactly(6);
+    }
+
+    /** A line of the drivers, and whether a process that has {@code /dev/null} (1:3) open uses one of NVIDIA's. */
+    @Test
+    void openDeviceIsFoundByItsNumber() throws Exception {
+        try (var child = Child.withEnvironment(Map.of())) {
+            var process = listed(child);
+            assertThat(use(child, "  1 nvidia")).isEqualTo(new DeviceUse(false, ""));
+            assertThat(use(child, "  1 mem")).as("the driver is not loaded").isEqualTo(DeviceUse.PROVEN);
+            Files.createSymbolicLink(process.file("fd/3"), OTHER_DEVICE);
+            for (var name : List.of("nvidia", "nvidia-frontend", "nvidiactl", "nvidia-uvm")) {
+                assertThat(use(child, "  1 " + name)).as(name).isEqualTo(DeviceUse.PROVEN);
+            }
+            for (var line : List.of("  1 mem", "  1 nvidia-caps", "  5 nvidia", "  1 nvidia0", "  1 my nvidia")) {
+                assertThat(use(child, line + "\n509 nvidia")).as(line).isEqualTo(new DeviceUse(false, ""));
+            }
+            Files.delete(proc().resolve("devices"));
+            assertThat(use(child)).isEqualTo(new DeviceUse(false, "No such file or directory"));
+        }
+    }
+
+    @Test
+    void filesOfAnotherThreadCount() throws Exception {
+        try (var child = Child.withEnvironment(Map.of())) {
+            var thread = Files.createDirectories(listed(child).file("task/813/fd"));
+            Files.createSymbolicLink(thread.resolve("3"), OTHER_DEVICE);
+            assertThat(use(child, "  1 nvidia")).isEqualTo(DeviceUse.PROVEN);
+        }
+    }
+
+    private DeviceUse use(Child child, String lines) throws Exception {
+        Files.writeString(
+                proc().resolve("devices"),
+                "Character devices:\n  5 /dev/tty\n%s\n\nBlock devices:\n  1 nvidia\n259 blkext\n".formatted(lines));
+        return use(child);
+    }
+
+    private DeviceUse use(Child child) throws Exception {
+        var id = new ProcessId(child.pid(), 1000);
+        return fake.machine().examine(List.of(id)).processes().getFirst().devices();
     }
 }

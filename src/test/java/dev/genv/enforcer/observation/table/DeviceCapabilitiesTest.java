@@ -1,0 +1,93 @@
+package dev.genv.enforcer.observation.table;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.enforcement.host.ObservedHost;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Uses of devices without capabilities, of which only the agent can be deprived here. */
+@Timeout(600)
+class DeviceCapabilitiesTest {
+    @TempDir
+    Path folder;
+
+    private FakeMachine fake;
+    private Path proc;
+
+    @BeforeEach
+    void create() throws IOException {
+        Requirements.rootWithCapabilities();
+        Requirements.program("/usr/bin/setpriv", "util-linux");
+        fake = new FakeMachine(FakeMachine.Hands.AGENT, folder);
+        fake.useRealTime();
+        fake.tool.gpus(1);
+        proc = fake.proc.root();
+        DeviceFileHolder.write(proc, FakeNvidiaSmi.uuid(0));
+    }
+
+    /** As in the documented container, which has neither capability. */
+    @Test
+    void mappingNeedsNoCapabilityToBeCompared() throws Exception {
+        var limited = fake.host("setpriv", "--bounding-set", "-sys_admin,-checkpoint_restore");
+        var close = "import os, signal\nsignal.signal(signal.SIGUSR1, lambda *_: os.closerange(3, 100))";
+        try (var holder = DeviceFileHolder.start(Map.of(), close)) {
+            holder.release();
+            DeviceFileHolder.write(proc, FakeNvidiaSmi.uuid(0), holder.pid());
+            fake.tool.process(0, holder.pid(), "1");
+            assertThat(terminate(limited).detail()).contains("its open files cannot be examined");
+            Files.createSymbolicLink(
+                    Files.createDirectories(proc.resolve("1/root/dev")).resolve("nvidia5"), DeviceFileHolder.FILE);
+            assertThat(terminate(limited)).isEqualTo(Result.of(Outcome.SIGNALLED));
+            holder.child().awaitExit();
+        }
+    }
+
+    private static Result terminate(ObservedHost host) throws Exception {
+        var process = host.observe(Set.of()).processes().getFirst();
+        var results = new ArrayList<Result>();
+        host.execute(List.of(new Action.Terminate("gpu-1", process)), (_, result) -> results.add(result));
+        return results.getFirst();
+    }
+
+    /** Root without capabilities stands for root at another user's FUSE mount. */
+    @Test
+    void mappedFileThatRefusesRootHidesNoMappingOfOtherProcesses() throws Exception {
+        var refused =
+                Files.createFile(Files.createDirectory(folder.resolve("mount")).resolve("file"));
+        Files.setAttribute(refused.getParent(), "unix:mode", 0700);
+        Files.setAttribute(refused.getParent(), "unix:uid", 65534);
+        map(4_000_002, Path.of("/etc/passwd"), refused); // the newest process of a user is examined first
+        map(4_000_001, DeviceFileHolder.FILE, DeviceFileHolder.FILE);
+        fake.tool.gpuLines("0, %s, 4096\n".formatted(FakeNvidiaSmi.uuid(0)));
+        var limited = fake.host("setpriv", "--bounding-set", "-dac_override,-dac_read_search");
+        for (var i = 0; i < 4; i++) {
+            limited.observe(Set.of());
+        }
+        var found = limited.observe(Set.of()).unlisted().processes();
+        assertThat(found).extracting(GpuProcess::pid).containsExactly(4_000_001);
+    }
+
+    /** Adds a process with one mapping, whose file may be another one than the one that is listed. */
+    private void map(int pid, Path listed, Path mapped) throws IOException {
+        var process = fake.proc.process(pid);
+        Files.createDirectory(process.file("fd"));
+        Files.createSymbolicLink(DeviceFileHolder.writeMapping(process, listed), mapped);
+    }
+}
