@@ -94,6 +94,16 @@ class ContainerIT {
         assertEnforces(ServiceContainer::start, flags().set("MAX_DEVICES_PER_USER", 1), null);
     }
 
+    /** As in the page about the installation, without NVIDIA's toolkit. */
+    @Test
+    void terminatesAndDetachesWithTheDriverOfTheHost() throws IOException {
+        var flags = flags().without("--gpus", "all")
+                .add("-v", ServiceContainer.DRIVER + ":/usr/local/nvidia:ro")
+                .set("NVIDIA_SMI", "/usr/local/bin/nvidia-smi-of-host")
+                .set("MAX_DEVICES_PER_USER", 1);
+        assertEnforces(ServiceContainer::start, flags, null);
+    }
+
     /** As in the page about the installation, with CDI in place of {@code --gpus all}. */
     @Test
     void podmanTerminatesAndDetachesOnTheNode() throws IOException {
