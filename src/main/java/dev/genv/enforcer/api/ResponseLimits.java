@@ -2,6 +2,7 @@ package dev.genv.enforcer.api;
 
 import dev.genv.enforcer.api.connection.ClientConnection;
 import dev.genv.enforcer.api.connection.ClientSlots;
+import dev.genv.enforcer.api.connection.ClientSlots.Slot;
 import dev.genv.enforcer.api.plan.PlanResource;
 import dev.genv.enforcer.api.query.PastAccess;
 import dev.genv.enforcer.api.report.ReportResource;
@@ -18,7 +19,8 @@ import java.util.regex.Pattern;
 
 /**
  * Limits the number of unfinished requests whose responses have a size that users choose. Each keeps its content in memory until the
- * client has read it, even if the service has already replaced that state. A plan also occupies a thread while its request arrives.
+ * client has read it, even if the service has already replaced that state. A plan also occupies a
+ * thread while its request arrives, and a processor until it is computed.
  */
 @Singleton
 public class ResponseLimits {
@@ -36,7 +38,7 @@ public class ResponseLimits {
     private static final String USERS = UsersResource.PATH + "/";
 
     private final Map<String, ClientSlots> slots = Map.of(
-            SnapshotResource.PATH, slots(3),
+            ServiceResource.SNAPSHOT, slots(3),
             ViolationsResource.PATH, slots(3),
             UsersResource.PATH, slots(3),
             ReportResource.PATH, slots(3),
@@ -50,16 +52,19 @@ public class ResponseLimits {
         filters.register(this::check, AFTER_THE_TOKEN);
     }
 
-    void check(RoutingContext request) {
+    public void check(RoutingContext request) {
         var path = IGNORED.matcher(request.normalizedPath()).replaceAll("");
         var ofPath = slots.get(path.startsWith(USERS) ? UsersResource.PATH : path);
-        var address = ClientConnection.address(request);
         if (ofPath == null) {
             request.next();
-        } else if (ofPath.take(address)) {
-            releaseAtEnd(
+            return;
+        }
+        var slot = ofPath.take(ClientConnection.address(request));
+        if (slot.isPresent()) {
+            slot.get().attachTo(request);
+            closeAtEnd(
                     request,
-                    () -> ofPath.release(address),
+                    slot.get(),
                     path.equals(ReportResource.PATH) || path.equals(PlanResource.PATH) ? LONGEST_OF_THE_PAST : LONGEST);
             request.next();
         } else {
@@ -68,14 +73,14 @@ public class ResponseLimits {
         }
     }
 
-    private static void releaseAtEnd(RoutingContext request, Runnable release, Duration longest) {
-        var isReleased = new AtomicBoolean();
+    private static void closeAtEnd(RoutingContext request, Slot slot, Duration longest) {
+        var isClosed = new AtomicBoolean();
         var deadline = request.vertx()
                 .setTimer(longest.toMillis(), _ -> ClientConnection.closeAtOnce(ClientConnection.channel(request)));
         request.addEndHandler(_ -> {
-            if (isReleased.compareAndSet(false, true)) {
+            if (isClosed.compareAndSet(false, true)) {
                 request.vertx().cancelTimer(deadline);
-                release.run();
+                slot.close();
             }
         });
     }

@@ -2,7 +2,7 @@ package dev.genv.enforcer.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.api.StatusResource.StatusView;
+import dev.genv.enforcer.api.ServiceResource.StatusView;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.EnforcerFactory;

@@ -2,7 +2,7 @@ package dev.genv.enforcer.api.plan;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.genv.enforcer.api.query.FleetMemory;
+import dev.genv.enforcer.api.connection.ClientSlots.Slot;
 import dev.genv.enforcer.api.query.PastAccess;
 import dev.genv.enforcer.api.query.QueryParameters;
 import dev.genv.enforcer.api.query.QueryParameters.Period;
@@ -41,7 +41,6 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.Semaphore;
 import java.util.function.BooleanSupplier;
 import org.eclipse.microprofile.openapi.annotations.Operation;
 import org.eclipse.microprofile.openapi.annotations.media.Content;
@@ -60,8 +59,9 @@ public class PlanResource {
     public static final int MAX_CONCURRENT = 2;
 
     static final int LARGEST_BODY = 32 << 20;
-    /** The heap for a process, a device of a process, an environment or an attachment of the last cycle. */
-    private static final int ENTRY = 1500;
+
+    /** The heap of a replay besides its fleet: the results for users, whose number is limited, and the longest record. */
+    private static final int BESIDE_THE_FLEET = 4 << 20;
 
     /** How long before a period a replay begins to read, to know how old claims are. */
     private static final Duration EARLIER = Duration.ofHours(1);
@@ -73,8 +73,6 @@ public class PlanResource {
     private final Recorder recorder;
     private final RequestLimits limits;
     private final ObjectMapper json;
-    /** A plan whose client has disconnected is computed to its end. */
-    private final Semaphore permits = new Semaphore(MAX_CONCURRENT);
 
     PlanResource(
             Enforcer enforcer,
@@ -111,16 +109,11 @@ public class PlanResource {
                             schema = @Schema(oneOf = {PlanView.class, ReplayView.class})))
     public byte[] plan(InputStream body, @Context RoutingContext request, @Context UriInfo uri) {
         var period = period(uri.getQueryParameters());
-        if (!permits.tryAcquire()) {
-            throw new ApiException(503, "plans are still being computed for clients that left; try again soon");
-        }
-        try {
+        try (var _ = Slot.hold(request).orElseThrow(() -> new ApiException(503, "the client has left"))) {
             var query = new PlanRequest(body, limits.largestTree());
             return period.isPresent()
                     ? write(replay(request, query, period.get()), "choose a shorter period")
                     : write(PlanView.of(check(query)), "request fewer hosts at once");
-        } finally {
-            permits.release();
         }
     }
 
@@ -149,10 +142,11 @@ public class PlanResource {
         var replay = new Replay(new Replay.Config(
                 policy, config.safetyLimits().grace(), config.interval(), period.from(), config.remote()));
         var pictures = new PictureReader(database);
-        var memory = new FleetMemory();
+        var memory = new FleetMemory(BESIDE_THE_FLEET);
         var recordedSince = pictures.begin();
         var isWhole = pictures.read(period.from().minus(EARLIER), period.to(), recorded -> {
-            memory.hold(recorded);
+            var picture = recorded.picture();
+            memory.hold(recorded.host(), picture == null ? null : picture.snapshot());
             replay.add(recorded);
             return !isOver.getAsBoolean();
         });
@@ -178,14 +172,8 @@ public class PlanResource {
         var fleet = enforcer.latest()
                 .map(CycleReport::fleet)
                 .orElseThrow(() -> new ApiException(503, "no cycle has ended yet, and the body has no snapshots"));
-        var bytes = ENTRY
-                * fleet.snapshots().stream().mapToLong(FleetMemory::entries).sum();
-        if (bytes > limits.largestFleet()) {
-            throw new ApiException(
-                    413,
-                    "the plan would need an estimated %d bytes of memory, and the limit is %d; request fewer hosts at once"
-                            .formatted(bytes, limits.largestFleet()));
-        }
+        var memory = new FleetMemory(0);
+        fleet.snapshots().forEach(snapshot -> memory.hold(snapshot.host(), snapshot));
         return fleet;
     }
 

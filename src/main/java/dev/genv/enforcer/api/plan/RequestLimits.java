@@ -33,7 +33,6 @@ public class RequestLimits {
     private static final int BODY_SHARE = 32;
     private static final int TREE_SHARE = 24;
     private static final int ANSWER_SHARE = 48;
-    private static final int FLEET_SHARE = 16;
 
     private final long heap;
 
@@ -134,11 +133,6 @@ public class RequestLimits {
     /** Returns the limit of a parsed body. */
     long largestTree() {
         return heap / TREE_SHARE;
-    }
-
-    /** Returns the limit of the plan of an observed fleet. */
-    long largestFleet() {
-        return heap / FLEET_SHARE;
     }
 
     int largestAnswer() {

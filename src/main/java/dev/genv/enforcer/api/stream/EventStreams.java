@@ -3,6 +3,7 @@ package dev.genv.enforcer.api.stream;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.api.connection.ClientConnection;
 import dev.genv.enforcer.api.connection.ClientSlots;
+import dev.genv.enforcer.api.connection.ClientSlots.Slot;
 import dev.genv.enforcer.api.query.QueryParameters;
 import dev.genv.enforcer.api.query.ViolationFilter;
 import dev.genv.enforcer.api.security.ApiException;
@@ -28,6 +29,7 @@ import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
@@ -137,8 +139,8 @@ public class EventStreams {
             response.end();
             return;
         }
-        var address = ClientConnection.address(request);
-        if (stopped || !slots.take(address)) {
+        var slot = stopped ? Optional.<Slot>empty() : slots.take(ClientConnection.address(request));
+        if (slot.isEmpty()) {
             response.putHeader("Retry-After", RETRY_AFTER);
             throw new ApiException(
                     503, "too many clients follow the events, in all or from this address; try again later");
@@ -148,7 +150,7 @@ public class EventStreams {
         readers.add(reader);
         reader.open(known, heartbeat, () -> {
             readers.remove(reader);
-            slots.release(address);
+            slot.get().close();
         });
         if (stopped) {
             reader.close();

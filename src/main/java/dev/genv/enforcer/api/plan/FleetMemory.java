@@ -1,20 +1,19 @@
-package dev.genv.enforcer.api.query;
+package dev.genv.enforcer.api.plan;
 
 import dev.genv.enforcer.api.security.ApiException;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.recording.PictureReader.Recorded;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
-/** Limits the heap for one fleet while the past is replayed: what is in it may have been larger than now. */
-public final class FleetMemory {
+/** Limits the heap for the plan of an observed fleet, whose size users choose. A recorded one may have been larger than now. */
+final class FleetMemory {
     /**
      * A process, a device of a process, an environment, a pid, an attachment or a range of subordinate uids: before and after a change, and as
      * JSON.
      */
     private static final int ENTRY = 3_000;
-    /** The results for users, whose number is limited, and the longest record. */
-    private static final int FIXED = 4 << 20;
 
     private static final int HEAP_SHARE = 8;
 
@@ -22,36 +21,33 @@ public final class FleetMemory {
     private final Map<String, Long> entriesOf = new HashMap<>();
     private long entries;
 
-    /** Creates a limit of a share of the heap. */
-    public FleetMemory() {
-        this(Runtime.getRuntime().maxMemory() / HEAP_SHARE);
+    /** Creates a limit of a share of the heap, without what the request needs besides. */
+    FleetMemory(long besides) {
+        this(besides, Runtime.getRuntime().maxMemory());
     }
 
-    /** Creates a limit of this number of bytes. */
-    FleetMemory(long most) {
-        this.most = most;
+    FleetMemory(long besides, long heap) {
+        most = heap / HEAP_SHARE - besides;
     }
 
-    /** Counts what a picture needs more than the one before. Refuses if that is too much. */
-    public void hold(Recorded recorded) {
-        var picture = recorded.picture();
-        var count = picture == null ? 0 : entries(picture.snapshot());
-        entries += count - entriesOf.getOrDefault(recorded.host(), 0L);
-        entriesOf.put(recorded.host(), count);
-        if (bytes() > most) {
+    /** Replaces a host by its next snapshot; null if it has none. Refuses if the fleet is too large then. */
+    void hold(String host, @Nullable Snapshot snapshot) {
+        var count = snapshot == null ? 0 : entries(snapshot);
+        entries += count - Objects.requireNonNullElse(entriesOf.put(host, count), 0L);
+        var bytes = bytes();
+        if (bytes > most) {
             throw new ApiException(
                     413,
-                    "the past contains a fleet that needs an estimated %d bytes of memory; choose a shorter period"
-                            .formatted(bytes()));
+                    "a fleet needs an estimated %d bytes of memory, and the limit is %d; request fewer hosts at once, or choose a shorter period"
+                            .formatted(bytes, most));
         }
     }
 
     long bytes() {
-        return FIXED + entries * ENTRY;
+        return entries * ENTRY;
     }
 
-    /** Returns the number of entries of a host. */
-    public static long entries(Snapshot snapshot) {
+    private static long entries(Snapshot snapshot) {
         var entries = (long) snapshot.processes().size() + snapshot.uidsOfPids().size();
         for (var process : snapshot.processes()) {
             entries += process.usage().size();

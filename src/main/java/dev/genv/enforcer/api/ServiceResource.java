@@ -1,0 +1,195 @@
+package dev.genv.enforcer.api;
+
+import dev.genv.enforcer.api.view.HostView;
+import dev.genv.enforcer.api.view.SnapshotView;
+import dev.genv.enforcer.enforcement.CycleReport;
+import dev.genv.enforcer.enforcement.CycleSchedule;
+import dev.genv.enforcer.enforcement.Enforcer;
+import dev.genv.enforcer.enforcement.EnforcerConfig;
+import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.policy.RuleDefinition;
+import dev.genv.enforcer.policy.Rules;
+import dev.genv.enforcer.recording.DeviceHistory;
+import jakarta.ws.rs.GET;
+import jakarta.ws.rs.Path;
+import jakarta.ws.rs.Produces;
+import jakarta.ws.rs.core.MediaType;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.ZoneId;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import org.eclipse.microprofile.openapi.annotations.Operation;
+import org.eclipse.microprofile.openapi.annotations.media.Content;
+import org.eclipse.microprofile.openapi.annotations.media.Schema;
+import org.eclipse.microprofile.openapi.annotations.responses.APIResponse;
+import org.jspecify.annotations.Nullable;
+
+/** The service as it is now: its policy, its status, and what its last cycle observed. */
+@Path("/")
+@Produces(MediaType.APPLICATION_JSON)
+public class ServiceResource {
+    static final String SNAPSHOT = "/snapshot";
+
+    private final Enforcer enforcer;
+    private final EnforcerConfig config;
+    private final CycleSchedule schedule;
+    private final Ticker ticker;
+    private final DeviceHistory history;
+
+    ServiceResource(
+            Enforcer enforcer, EnforcerConfig config, CycleSchedule schedule, Ticker ticker, DeviceHistory history) {
+        this.enforcer = enforcer;
+        this.config = config;
+        this.schedule = schedule;
+        this.ticker = ticker;
+        this.history = history;
+    }
+
+    @GET
+    @Path("hosts")
+    @Operation(operationId = "listHosts", summary = "The hosts in the last cycle; empty before the first one")
+    @APIResponse(responseCode = "200", description = "The hosts in the order of their names.")
+    public List<HostView> listHosts() {
+        return enforcer.latest().map(report -> HostView.of(report, history)).orElse(List.of());
+    }
+
+    @GET
+    @Path(SNAPSHOT)
+    @Operation(
+            operationId = "getSnapshot",
+            summary = "Every host in the form of \"genv usage snapshot\"; empty before the first cycle")
+    @APIResponse(
+            responseCode = "200",
+            description = "The hosts in the form of \"genv usage snapshot\".",
+            content = @Content(schema = @Schema(ref = "#/components/schemas/FleetView")))
+    public Map<String, SnapshotView> showSnapshot() {
+        var hosts = new LinkedHashMap<String, SnapshotView>();
+        enforcer.latest()
+                .ifPresent(report -> report.fleet()
+                        .snapshots()
+                        .forEach(snapshot -> hosts.put(snapshot.host(), SnapshotView.of(snapshot))));
+        return hosts;
+    }
+
+    @GET
+    @Path("status")
+    @Operation(operationId = "getStatus", summary = "When the last cycle ended, and why it failed if it did")
+    @APIResponse(responseCode = "200", description = "The status of the service.")
+    public StatusView showStatus() {
+        return StatusView.of(enforcer, schedule, LocalDate.ofInstant(ticker.now(), ZoneId.systemDefault()));
+    }
+
+    /**
+     * Whether the cycles of the service end, and without an error. Otherwise the hosts and violations are those of an earlier time.
+     *
+     * @param startedAt when the service was started
+     * @param lastCycleAt when the last cycle ended; null before the first one
+     * @param secondsSinceLastCycle the time since then, or since the start of the service, by the monotonic clock
+     * @param late whether that is more than three intervals
+     * @param error why the last cycle failed; null if it did not
+     * @param today the date in the time zone of the service, whose days a report has
+     */
+    public record StatusView(
+            Instant startedAt,
+            @Nullable Instant lastCycleAt,
+            double secondsSinceLastCycle,
+            boolean late,
+            @Nullable String error,
+            LocalDate today) {
+        public static StatusView of(Enforcer enforcer, CycleSchedule schedule, LocalDate today) {
+            var since = enforcer.sinceLatest();
+            var latest = enforcer.latest();
+            return new StatusView(
+                    enforcer.startedAt(),
+                    latest.map(report -> report.startedAt().plus(report.duration()))
+                            .orElse(null),
+                    since.toMillis() / 1000.0,
+                    schedule.isStale(since),
+                    latest.map(CycleReport::error).orElse(null),
+                    today);
+        }
+    }
+
+    @GET
+    @Path("policy")
+    @Operation(
+            operationId = "getPolicy",
+            summary = "The running policy: the mode of the service, and the mode and limits of each rule")
+    @APIResponse(responseCode = "200", description = "The running policy.")
+    public PolicyView showPolicy() {
+        return PolicyView.of(config);
+    }
+
+    /**
+     * The running policy.
+     *
+     * @param mode {@code enforce}, or {@code audit} if the service takes no action
+     * @param terminateProcesses whether processes may be signalled at all
+     * @param intervalSeconds the time from one cycle to the next
+     * @param graceSeconds how long a violation is observed before the service acts
+     * @param killAfterSeconds the time from SIGTERM to SIGKILL; null for never
+     * @param rules all rules, in the order of their checks
+     */
+    public record PolicyView(
+            String mode,
+            boolean terminateProcesses,
+            double intervalSeconds,
+            double graceSeconds,
+            @Nullable Double killAfterSeconds,
+            List<Rule> rules) {
+
+        /**
+         * A rule.
+         *
+         * @param title what a violation is, in a few words
+         * @param advice what a user can do about a violation, with commands in backquotes
+         * @param mode {@code off}, {@code audit} or {@code enforce}, by its own setting
+         * @param limited whether the rule has a limit
+         * @param limit the limit of all users without their own: a number of devices, or memory in MiB; null for none
+         * @param limitsOfUsers the limits of single users, in the same unit
+         */
+        public record Rule(
+                String name,
+                String title,
+                String advice,
+                String mode,
+                boolean limited,
+                @Nullable Integer limit,
+                Map<String, Integer> limitsOfUsers) {
+            private static Rule of(RuleDefinition rule, EnforcerConfig config) {
+                var its = config.policy().configOf(rule);
+                return new Rule(
+                        rule.name(),
+                        rule.title(),
+                        rule.advice(),
+                        its.mode().name().toLowerCase(Locale.ROOT),
+                        rule.hasLimit(),
+                        its.limits().general(),
+                        new TreeMap<>(its.limits().perUser()));
+            }
+        }
+
+        public static PolicyView of(EnforcerConfig config) {
+            var limits = config.safetyLimits();
+            var killAfter = limits.killAfter();
+            return new PolicyView(
+                    config.mode().name().toLowerCase(Locale.ROOT),
+                    config.signals(),
+                    seconds(config.interval()),
+                    seconds(limits.grace()),
+                    killAfter == null ? null : seconds(killAfter),
+                    Rules.definitions().stream()
+                            .map(rule -> Rule.of(rule, config))
+                            .toList());
+        }
+
+        private static double seconds(Duration duration) {
+            return duration.toMillis() / 1000.0;
+        }
+    }
+}
