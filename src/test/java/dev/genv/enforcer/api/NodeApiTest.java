@@ -63,6 +63,7 @@ class NodeApiTest {
         management().get("/q/health/live").then().statusCode(200);
         when().get("/hosts").then().statusCode(200).body("$", hasSize(0));
         when().get("/snapshot").then().statusCode(200).body("size()", equalTo(0));
+        when().get("/status").then().body("last_cycle_at", nullValue());
         when().get("/users/root")
                 .then()
                 .statusCode(503)
@@ -121,34 +122,11 @@ class NodeApiTest {
                 .body("[0].problems.size()", equalTo(missingPrivileges()))
                 .body("[0].missing_privileges.size()", equalTo(missingPrivileges()))
                 .body("[0].missing_privileges", hasAllRights ? hasSize(0) : hasItem("SYS_PTRACE"));
+        when().get("/status").then().body("late", equalTo(false)).body("error", nullValue());
         var host =
                 enforcer.latest().orElseThrow().fleet().snapshots().getFirst().host();
-        when().get("/snapshot")
-                .then()
-                .body("'%s'.envs.envs".formatted(host), hasSize(0))
-                .body("'%s'.devices.devices".formatted(host), hasSize(0))
-                .body("'%s'.processes.processes".formatted(host), hasSize(0));
-        when().get("/users/root")
-                .then()
-                .statusCode(200)
-                .body("user", equalTo("root"))
-                .body("device_limit", nullValue())
-                .body("devices_held", equalTo(0))
-                .body("devices", hasSize(0))
-                .body("processes", hasSize(0))
-                .body("violations", hasSize(0));
-        given().pathParam("name", "no/such;user")
-                .get("/users/{name}")
-                .then()
-                .statusCode(404)
-                .contentType("application/problem+json")
-                .body("detail", containsString("\"no/such;user\""));
-        given().contentType("application/json")
-                .body("{}")
-                .post("/plan")
-                .then()
-                .statusCode(200)
-                .body("violations", hasSize(0));
+        when().get("/snapshot").then().body("'%s'.processes.processes".formatted(host), hasSize(0));
+        when().get("/users/root").then().statusCode(200).body("user", equalTo("root"));
         management()
                 .get("/q/metrics")
                 .then()

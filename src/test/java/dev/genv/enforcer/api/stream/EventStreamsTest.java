@@ -1,25 +1,79 @@
 package dev.genv.enforcer.api.stream;
 
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.PropertyNamingStrategies;
+import com.fasterxml.jackson.databind.SerializationFeature;
+import com.fasterxml.jackson.datatype.jsr310.JavaTimeModule;
+import dev.genv.enforcer.api.AsciiJsonCustomizer;
+import dev.genv.enforcer.api.connection.ClientSlots;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.EventLog;
+import dev.genv.enforcer.enforcement.record.ViolationRecord;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.policy.RuleDefinition;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.Violation;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.RawHttp;
 import dev.genv.enforcer.testsupport.sse.SseClient;
 import io.quarkus.runtime.ShutdownEvent;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServer;
+import io.vertx.ext.web.Router;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class EventStreamsTest extends StreamFixture {
+/** A server with the event streams only; its clients read, or do not. */
+class EventStreamsTest {
+    private static final Instant AT = Instant.parse("2026-11-20T09:22:28Z");
+    private static final int READING = 15;
+    private static final int STALLED = 5;
+    private static final int EVENTS_OF_A_CYCLE = 20;
+    /** Together they are more than the kernel keeps for a connection. */
+    private static final int CYCLES = 100;
+
+    private static final String TEXT = "x".repeat(10_000);
+
+    /** The form of a chunk, and what is written before the queue counts as full. */
+    private static final int OVERHEAD = 1 << 10;
+
+    private final EventLog log = new EventLog();
+    private Duration heartbeat = HANG;
+    private final Vertx vertx = Vertx.vertx();
+    private final List<SseClient> clients = new ArrayList<>();
+    private @Nullable EventStreams streams;
+    private @Nullable HttpServer server;
+
+    @AfterEach
+    void close() throws Exception {
+        clients.forEach(SseClient::close);
+        vertx.close().toCompletionStage().toCompletableFuture().get(HANG.toSeconds(), TimeUnit.SECONDS);
+    }
+
     @Test
     void sendsEventsInTheirOrderFromTheConnectionOn() throws Exception {
         append(opened("raz", "gpu-1"));
@@ -218,5 +272,165 @@ class EventStreamsTest extends StreamFixture {
 
     private static JsonNode data(SseClient.Event event) throws Exception {
         return json().readTree(event.data());
+    }
+
+    @Test
+    void clientsThatDoNotReadAreDisconnectedAndTheOthersGetEveryEvent() throws Exception {
+        heartbeat = Duration.ofSeconds(1);
+        var reading = new ArrayList<SseClient>();
+        for (var i = 0; i < READING; i++) {
+            reading.add(connect("/events"));
+        }
+        var stalled = new ArrayList<Socket>();
+        for (var i = 0; i < STALLED; i++) {
+            stalled.add(stall());
+        }
+        Awaitility.await().atMost(HANG).until(() -> streams().readers.size() == READING + STALLED);
+
+        long largestQueue = 0;
+        for (var cycle = 0; cycle < CYCLES; cycle++) {
+            append(events());
+            largestQueue = Math.max(largestQueue, largestQueue());
+            for (var client : reading) {
+                for (var number = 1; number <= EVENTS_OF_A_CYCLE; number++) {
+                    var event = client.next();
+                    assertThat(event.id()).isEqualTo(id((long) cycle * EVENTS_OF_A_CYCLE + number));
+                    assertThat(event.type()).isEqualTo("violation_opened");
+                }
+            }
+        }
+
+        assertThat(largestQueue).isBetween(1L, (long) EventReader.QUEUE_BYTES + EventFrames.LARGEST + OVERHEAD);
+        assertThat(streams().frames.bytes()).isBetween(1, EventFrames.MAX_BYTES);
+        Awaitility.await().atMost(HANG).until(() -> streams().readers.size() == READING);
+        for (var socket : stalled) {
+            assertThat(isDisconnected(socket)).isTrue();
+        }
+    }
+
+    @Test
+    void theEndOfTheServiceDoesNotWaitForClientsThatDoNotRead() throws Exception {
+        var socket = stall();
+        Awaitility.await().atMost(HANG).until(() -> streams().readers.size() == 1);
+        Awaitility.await().atMost(HANG).until(() -> {
+            append(events());
+            return largestQueue() >= EventReader.QUEUE_BYTES / 2;
+        });
+
+        streams().stop(new ShutdownEvent());
+        Awaitility.await().atMost(HANG).until(() -> streams().readers.size() == 0);
+        assertThat(isDisconnected(socket)).isTrue();
+    }
+
+    /** The bytes that wait for the client for which most are waiting. */
+    private long largestQueue() {
+        return streams().readers.stream()
+                .mapToLong(EventReader::queuedBytes)
+                .max()
+                .orElse(0);
+    }
+
+    private static EventContent[] events() {
+        return IntStream.range(0, EVENTS_OF_A_CYCLE)
+                .mapToObj(_ -> new EventContent.ViolationOpened(violation(KnownRules.ENV_MEMORY, "raz", "a", TEXT)))
+                .toArray(EventContent[]::new);
+    }
+
+    private Socket stall() throws Exception {
+        var socket = new Socket();
+        socket.setReceiveBufferSize(4096);
+        socket.setSoTimeout((int) HANG.toMillis());
+        socket.connect(new InetSocketAddress(InetAddress.getByName("localhost"), port()));
+        socket.getOutputStream()
+                .write("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+        return socket;
+    }
+
+    private static boolean isDisconnected(Socket socket) throws IOException {
+        try (socket) {
+            var in = socket.getInputStream();
+            var buffer = new byte[65536];
+            while (in.read(buffer) >= 0) {
+                // What the kernel has kept.
+            }
+            return true;
+        } catch (SocketTimeoutException e) {
+            return false;
+        } catch (IOException e) {
+            return true; // a reset
+        }
+    }
+
+    private static ObjectMapper json() {
+        var json = new ObjectMapper()
+                .registerModule(new JavaTimeModule())
+                .disable(SerializationFeature.WRITE_DATES_AS_TIMESTAMPS)
+                .setPropertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE);
+        new AsciiJsonCustomizer().customize(json);
+        return json;
+    }
+
+    private EventStreams streams() {
+        var known = streams;
+        if (known == null) {
+            known = new EventStreams(log, json(), heartbeat, new ClientSlots(64, EventStreams.MAX_OF_AN_ADDRESS));
+            streams = known;
+        }
+        return known;
+    }
+
+    private int port() throws Exception {
+        var running = server;
+        if (running == null) {
+            var router = Router.router(vertx);
+            streams().register(router);
+            running = vertx.createHttpServer()
+                    .requestHandler(router)
+                    .listen(0, "localhost")
+                    .toCompletionStage()
+                    .toCompletableFuture()
+                    .get(HANG.toSeconds(), TimeUnit.SECONDS);
+            server = running;
+        }
+        return running.actualPort();
+    }
+
+    private SseClient connect(String target, String... headers) throws Exception {
+        try {
+            var client = SseClient.connect(port(), target, headers);
+            clients.add(client);
+            return client;
+        } catch (IOException e) {
+            throw new AssertionError(target, e);
+        }
+    }
+
+    private void append(EventContent... contents) {
+        log.append(AT, List.of(contents));
+    }
+
+    private String id(long sequence) {
+        return new EventId(log.stream(sequence), sequence).toString();
+    }
+
+    private static EventContent opened(String user, String host) {
+        return new EventContent.ViolationOpened(violation(KnownRules.ENV_MEMORY, user, host, "it is so"));
+    }
+
+    private static EventContent problem(String host) {
+        return new EventContent.ProblemBegan(host, new Problem(ProblemCode.BUSY, "it is busy"));
+    }
+
+    private static ViolationRecord violation(RuleDefinition rule, String user, String host, String message) {
+        var violation = new Violation(
+                rule,
+                host,
+                "process 7",
+                message,
+                user,
+                "a",
+                List.of(0),
+                List.of(process(7).uses(0).build()));
+        return ViolationRecord.begin(violation, RuleMode.ENFORCE, AT, new ViolationRecord.Recency(1, AT), List.of());
     }
 }

@@ -1,7 +1,6 @@
 package dev.genv.enforcer.config.settings;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.jcraft.jsch.JSch;
@@ -48,12 +47,6 @@ class ChartSettingsTest {
 
     @TempDir
     Path folder;
-
-    @ParameterizedTest
-    @ValueSource(strings = {"full", "remote", "existing"})
-    void serviceAcceptsTheSettingsOfTheExamples(String name) {
-        assertThatCode(() -> read(RenderedChart.ofExample(name))).doesNotThrowAnyException();
-    }
 
     /** The chart sets no variable without a value, so the service's defaults apply. */
     @Test
@@ -146,6 +139,40 @@ class ChartSettingsTest {
         assertThatThrownBy(() -> SettingsReader.read(new Variables(environment)))
                 .isInstanceOf(InvalidSettingsException.class)
                 .hasMessageStartingWith(variable + "=");
+    }
+
+    /** The startup probe waits for the longest possible first cycle. */
+    @ParameterizedTest
+    @CsvSource({"5m,5s", "30s,2m", "200s,7s", "299500ms,1ms"})
+    void chartStatesTheDurationOfTheFirstCycleOnANode(String gpuTimeout, String lockTimeout) throws Exception {
+        var settings = SettingsReader.read(new Variables(
+                Map.of("GENV_ENFORCER_GPU_TIMEOUT", gpuTimeout, "GENV_ENFORCER_LOCK_TIMEOUT", lockTimeout)));
+        assertThat(RenderedChart.errorOf(
+                        "settings: {gpuTimeout: %s, lockTimeout: %s}".formatted(gpuTimeout, lockTimeout)))
+                .contains(durationOfTheFirstCycle(settings));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"80s", "10m", "99999ms"})
+    void chartStatesTheDurationOfTheFirstCycleOverSsh(String timeout) throws Exception {
+        var known = Files.createFile(folder.resolve("known_hosts"));
+        var settings = SettingsReader.read(new Variables(Map.of(
+                "GENV_ENFORCER_REMOTE_HOSTS",
+                "raz@gpu-1",
+                "GENV_ENFORCER_REMOTE_KNOWN_HOSTS",
+                known.toString(),
+                "GENV_ENFORCER_REMOTE_TIMEOUT",
+                timeout)));
+        assertThat(RenderedChart.errorOf("{mode: remote, remote: {timeout: %s}}".formatted(timeout)))
+                .contains(durationOfTheFirstCycle(settings));
+    }
+
+    private static String durationOfTheFirstCycle(Settings settings) {
+        return "the first cycle may take %d s,"
+                .formatted(settings.observationTimeout()
+                        .plus(settings.actionTimeout())
+                        .plusMillis(999)
+                        .toSeconds());
     }
 
     private Settings read(RenderedChart chart) throws InvalidSettingsException, IOException, JSchException {

@@ -75,36 +75,6 @@ class OneCycleIT extends NodeSuite {
     }
 
     @Test
-    void severalViolationsOfOneProcessAreReportedAndSignalledOnce() throws IOException {
-        try (var shell = Child.withEnvironment(Map.of());
-                var culprit = Child.inEnvironment("a")) {
-            writeEnvironment(shell, "1000mi");
-            node.gpus.process(0, culprit.pid(), "1100").process(1, culprit.pid(), "10");
-
-            var output = node.set("MAX_DEVICES_FOR_USER", CurrentProcess.name() + "=0")
-                    .runOnce();
-
-            culprit.awaitExit();
-            assertThat(output.out())
-                    .containsExactly(
-                            "Process %d from environment a is using non-attached GPU(s) 1".formatted(culprit.pid()),
-                            "User %s is using 1 devices which is 1 more than the maximum allowed"
-                                    .formatted(CurrentProcess.name()),
-                            "Environment a is using 1153m on device 0 which is 104m over its capacity of 1000mi",
-                            "Terminating process %d from environment a that is running on GPU(s) 0,1"
-                                    .formatted(culprit.pid()),
-                            "Detaching environment a of user %s from device 0".formatted(CurrentProcess.name()));
-            assertThat(output.log())
-                    .filteredOn(line -> line.contains("action=terminate"))
-                    .singleElement()
-                    .asString()
-                    .contains("rules=env-devices,max-devices-per-user,env-memory")
-                    .contains("pid=%d start_time=".formatted(culprit.pid()))
-                    .contains("signal=TERM outcome=signalled");
-        }
-    }
-
-    @Test
     void processOfExemptUserIsReportedAndNotTerminated() throws IOException {
         try (var stray = startStray()) {
             var output = node.set("NON_ENV_PROCESSES", "enforce")

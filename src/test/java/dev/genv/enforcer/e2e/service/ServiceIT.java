@@ -68,13 +68,6 @@ class ServiceIT extends NodeSuite {
     }
 
     @Test
-    void genvsMetricsAreThoseOfTheDevices() throws IOException {
-        node.gpus.status("0, 1700, 16384, 61, 87, [N/A], [N/A]\n");
-        var client = new ServiceClient(node.set("GENV_METRICS", "all").startService());
-        await().until(() -> client.metrics().contains("genv_device_temperature{index=\"0\"} 61.0"));
-    }
-
-    @Test
     void missingPrivilegeIsReportedEverywhere() throws IOException {
         Requirements.rootWithCapabilities();
         node.launchWith("setpriv", "--bounding-set=-kill").set("NON_ENV_PROCESSES", "enforce");
