@@ -1,17 +1,11 @@
 package dev.genv.enforcer.notification;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.linux.FileCalls.Descriptor;
 import dev.genv.enforcer.linux.FileCalls.FileStatus;
-import dev.genv.enforcer.linux.Libc.NativeFunction;
 import dev.genv.enforcer.model.SafeText;
 import java.io.IOException;
-import java.lang.foreign.Arena;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -92,8 +86,8 @@ public record TerminalSender(NoticeText text, Terminals terminals, String host) 
     }
 
     /**
-     * The pseudoterminals of the users of the node. In a file system of the type devpts only the kernel creates files, so a user cannot put
-     * a FIFO or a link in the place of a terminal. utmp is not used, because it lists only logins and other programs write it.
+     * The pseudoterminals of the users of the node: devices of the kernel in a folder of root, so a user cannot put a FIFO or a link in the
+     * place of a terminal. utmp is not used, because it lists only logins and other programs write it.
      *
      * @param directory the devpts of the machine, such as {@code /proc/1/root/dev/pts}
      */
@@ -105,12 +99,7 @@ public record TerminalSender(NoticeText text, Terminals terminals, String host) 
         /** The major number of pseudoterminals; the minor number is the number of the terminal (Documentation/admin-guide/devices.txt). */
         private static final int MAJOR = 136;
 
-        /** linux/magic.h. */
-        private static final long DEVPTS_SUPER_MAGIC = 0x1cd1;
-
-        private static final int STATFS_BYTES = 256;
         private static final int GROUP_WRITABLE = 020;
-        private static final NativeFunction FSTATFS = NativeFunction.of("fstatfs", JAVA_INT, JAVA_INT, ADDRESS);
 
         /** Returns the terminals of the machine, as its first process sees them; the service's own if access is denied. */
         public static Terminals of(Path proc) {
@@ -130,9 +119,6 @@ public record TerminalSender(NoticeText text, Terminals terminals, String host) 
             IOException failure = null;
             try (var folder = Descriptor.openDirectory(directory, FileCalls.O_RDONLY);
                     var names = Files.newDirectoryStream(directory, "[0-9]*")) {
-                if (type(folder) != DEVPTS_SUPER_MAGIC) {
-                    throw new IOException("%s is no devpts".formatted(directory));
-                }
                 for (var entry : names) {
                     var name = entry.getFileName().toString();
                     var number = Integer.parseInt(name);
@@ -184,14 +170,6 @@ public record TerminalSender(NoticeText text, Terminals terminals, String host) 
                     && status.represented() == FileStatus.device(MAJOR, number)
                     && status.uid() == uid
                     && (status.permissions() & GROUP_WRITABLE) != 0;
-        }
-
-        private static long type(Descriptor folder) throws Errno {
-            try (var arena = Arena.ofConfined()) {
-                var status = arena.allocate(STATFS_BYTES, Long.BYTES);
-                FSTATFS.call(folder.number(), status);
-                return status.get(JAVA_LONG, 0);
-            }
         }
     }
 }

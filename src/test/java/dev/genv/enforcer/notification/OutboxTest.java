@@ -507,15 +507,6 @@ class OutboxTest {
                         .anyMatch(frame -> frame.getMethodName().equals("sleep")));
     }
 
-    @Test
-    void pauseDoublesFromTheShortestToTheLongest() {
-        assertThat(IntStream.rangeClosed(1, 12)
-                        .mapToObj(failures -> EVERY_EVENT.retryDelay(failures, () -> 0))
-                        .map(Duration::toSeconds)
-                        .toList())
-                .isEqualTo(List.of(5L, 10L, 20L, 40L, 80L, 160L, 320L, 640L, 1280L, 2560L, 3600L, 3600L));
-    }
-
     @ParameterizedTest
     @CsvSource({"3, 20, 24", "20, 2880, 3600", "99999, 2880, 3600"})
     void pauseDiffersFromNodeToNode(int failures, int shortest, int longest) {

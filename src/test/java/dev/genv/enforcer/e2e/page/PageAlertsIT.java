@@ -147,10 +147,11 @@ class PageAlertsIT extends PageSuite {
         try (var shell = Child.withEnvironment(Map.of());
                 var member = Child.inEnvironment("a")) {
             writeEnvironment(shell);
-            node.gpus.process(0, member.pid(), "4096");
+            node.gpus.process(0, member.pid(), "4096").process(1, member.pid(), "1024");
             startService();
             var window = openWindow().open("#/hosts");
             window.awaitText(".tile:nth-child(1)", "Attached: " + CurrentProcess.name() + " (a)");
+            window.awaitText(".tile:nth-child(2)", "⚠ GPU not attached");
 
             for (var file : new String[] {"envs.json", "devices.json"}) {
                 var path = node.stateDirectory.resolve(file);

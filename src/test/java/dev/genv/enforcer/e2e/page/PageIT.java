@@ -22,30 +22,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 class PageIT extends PageSuite {
 
     @Test
-    void hostsShowWhoUsesTheMemoryOfEachGpu() throws IOException {
-        try (var shell = Child.withEnvironment(Map.of());
-                var member = Child.inEnvironment("a");
-                var stray = Child.withEnvironment(Map.of())) {
-            writeEnvironment(shell);
-            node.gpus
-                    .process(0, member.pid(), "4096")
-                    .process(1, member.pid(), "1024")
-                    .process(2, stray.pid(), "2048");
-            node.set("MODE", "audit").set("NON_ENV_PROCESSES", "audit");
-            startService();
-
-            var window = openWindow().open("#/hosts");
-
-            window.awaitText("h2", "gpu-1");
-            window.awaitText(".tile:nth-child(1)", "(pid " + member.pid() + ") · 4.0 GiB · environment a");
-            window.awaitText(".tile:nth-child(1)", "Attached: " + CurrentProcess.name() + " (a)");
-            window.awaitText(".tile:nth-child(2)", "⚠ GPU not attached");
-            window.awaitText(".tile:nth-child(3)", "⚠ outside all environments");
-            window.awaitText(".tile:nth-child(3)", "⚠ 1 active violation");
-        }
-    }
-
-    @Test
     void aViolationAppearsAndIsResolvedWithoutReloading() throws IOException {
         node.set("NON_ENV_PROCESSES", "enforce").set("GRACE", "0s");
         startObservedService();
