@@ -256,6 +256,25 @@ class EnforcerTest {
     }
 
     @Test
+    void nothingIsDoneForAnObservationThatIsTooOldAndTheNextCycleDecidesAnew() {
+        node.observeWith(() -> {
+            time.setWallBack(Duration.ofHours(-1)); // the machine was suspended
+            return STRAY.snapshot();
+        });
+        var enforcer = enforcer(config(node).interval(Duration.ofSeconds(10)));
+        var report = cycle(enforcer);
+        assertThat(node.executed).isEmpty();
+        assertThat(report.result()).isEqualTo(CycleResult.SUCCESS);
+        assertThat(report.actions())
+                .singleElement()
+                .satisfies(record -> assertThat(record.result().outcome()).isEqualTo(Outcome.SKIPPED_GRACE));
+
+        node.setSnapshot(STRAY);
+        cycle(enforcer);
+        assertThat(node.executed).hasSize(1);
+    }
+
+    @Test
     void hangingHostTimesOutAndIsSkippedUntilItAnswers() {
         var hanging = new FakeHost(host("hanging")).hang(begun, release);
         var enforcer = enforcer(config(hanging, node).observationTimeout(Duration.ofMillis(200)), Ticker.ofSystem());

@@ -98,6 +98,15 @@ class ReplayTest {
     }
 
     @Test
+    void immuneProcessesAndExemptEnvironmentsAreSpared() {
+        past.cycles(5, host().devices(1).with("process 1 on 0=1mi immune").snapshot());
+        past.cycles(5, host().devices(3).with("env 1 on 0,1,2 exempt").snapshot());
+
+        assertThat(replay(enforcing(NON_ENV_PROCESSES)).users()).isEmpty();
+        assertThat(replay(quota(1)).users()).isEmpty();
+    }
+
+    @Test
     void processIsOfTheUserOfItsEnvironmentAndAStrangerIsNot() {
         past.cycles(
                 5,

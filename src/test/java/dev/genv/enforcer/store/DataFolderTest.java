@@ -4,16 +4,10 @@ import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.linux.FileCalls.FileStatus;
-import dev.genv.enforcer.testsupport.Requirements;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Set;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -61,16 +55,6 @@ class DataFolderTest {
         } else {
             assertThatThrownBy(check).isInstanceOf(StoreException.class).hasMessage(refusal);
         }
-    }
-
-    @Test
-    void aFolderThatAGroupCanWriteToIsRefused(@TempDir Path directory) throws IOException {
-        Requirements.root();
-        Files.setAttribute(directory, "unix:gid", 4711);
-        Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxrwx---"));
-        assertThatThrownBy(() -> DataFolder.open(directory)).hasMessageContaining("gid 4711 can write");
-        Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-x---"));
-        DataFolder.open(directory).close();
     }
 
     private static FileStatus status(int type, long uid, long gid, String permissions) {

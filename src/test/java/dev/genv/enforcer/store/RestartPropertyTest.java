@@ -5,39 +5,35 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.SavedState;
-import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
 import dev.genv.enforcer.enforcement.record.Store;
-import dev.genv.enforcer.enforcement.record.Store.ActionChanges;
 import dev.genv.enforcer.enforcement.record.Store.CycleCommit;
 import dev.genv.enforcer.enforcement.record.Store.Restored;
-import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
-import dev.genv.enforcer.testsupport.fake.NoStore;
 import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
-import java.util.UUID;
 import java.util.function.IntPredicate;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -54,7 +50,10 @@ class RestartPropertyTest extends StoreFixture {
     @TempDir
     Path folder;
 
-    private WatchedStore store = new WatchedStore(new NoStore());
+    /** What was stored last, and what was restored. */
+    private @Nullable CycleCommit last;
+
+    private Restored restored = Restored.nothing(false);
 
     @BeforeEach
     void enforceEveryRule() {
@@ -70,8 +69,16 @@ class RestartPropertyTest extends StoreFixture {
 
     @Override
     Store watched(Store opened) {
-        store = new WatchedStore(opened);
-        return store;
+        return (Store) Proxy.newProxyInstance(
+                Store.class.getClassLoader(), new Class<?>[] {Store.class}, (_, method, arguments) -> {
+                    var result = method.invoke(opened, arguments);
+                    if (result instanceof Restored its) {
+                        restored = its;
+                    } else if (method.getName().equals("commit")) {
+                        last = (CycleCommit) arguments[0];
+                    }
+                    return result;
+                });
     }
 
     @ParameterizedTest
@@ -125,10 +132,10 @@ class RestartPropertyTest extends StoreFixture {
                     .count();
             latest = events.latest();
             if (restartsAfter.test(cycle)) {
-                var last = store.last;
+                var stored = Objects.requireNonNull(last);
                 restart();
-                assertThat(store.restored.cycle()).hasValue(last.cycle());
-                assertThat(present(store.restored.state())).isEqualTo(present(last.state()));
+                assertThat(restored.cycle()).hasValue(stored.cycle());
+                assertThat(present(restored.state())).isEqualTo(present(stored.state()));
             }
         }
         stop();
@@ -145,49 +152,6 @@ class RestartPropertyTest extends StoreFixture {
         var present = new HashMap<SavedKind<?, ?>, Object>(state.all());
         present.values().removeIf(entries -> ((Map<?, ?>) entries).isEmpty());
         return present;
-    }
-
-    /** Remembers what was stored last. */
-    private static final class WatchedStore implements Store {
-        private final Store store;
-        private CycleCommit last = new CycleCommit(
-                new SavedCycle(0, 0, Map.of(), 0, 0, Instant.EPOCH, Instant.EPOCH, 0),
-                SavedState.EMPTY,
-                List.of(),
-                List.of(),
-                ActionChanges.NONE);
-        private Restored restored = Restored.nothing(false);
-
-        WatchedStore(Store store) {
-            this.store = store;
-        }
-
-        @Override
-        public UUID id() {
-            return store.id();
-        }
-
-        @Override
-        public Restored restore() {
-            restored = store.restore();
-            return restored;
-        }
-
-        @Override
-        public void begin(List<ActionRecord> intents) {
-            store.begin(intents);
-        }
-
-        @Override
-        public boolean commit(CycleCommit cycle) {
-            last = cycle;
-            return store.commit(cycle);
-        }
-
-        @Override
-        public List<Problem> problems() {
-            return store.problems();
-        }
     }
 
     private static String text(Action action) {

@@ -10,19 +10,26 @@ import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.telemetry.GenvCollector.GenvMetric;
 import dev.genv.enforcer.telemetry.GenvCollector.GenvMetrics;
+import dev.genv.enforcer.testsupport.GeneratedSection;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import io.prometheus.client.exporter.common.TextFormat;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
+/** The same machine gives the same metrics as genv's own monitoring, which was recorded; what users determine is bounded. */
 class GenvCollectorTest {
+    private static final Path PAGE = Path.of("src/site/markdown/metrics.md");
     private static final String OMITTED = "genv_enforcer_genv_series_omitted{host=\"gpu-1\"}";
 
     private final FakeHost machine = GenvMetricsFixture.used("gpu-1");
@@ -151,5 +158,44 @@ class GenvCollectorTest {
     @CsvSource({"0, 1000", "1, 1000", "30, 1000", "31, 967", "100, 300", "1000, 30", "100000, 0"})
     void allHostsHaveTheSameShare(int hosts, int limit) {
         assertThat(GenvSeries.mostOf(hosts)).isEqualTo(limit);
+    }
+
+    @Test
+    void nodeExportsWhatGenvMonitorExports() throws IOException {
+        var node = new GenvMetricsFixture(GenvMetrics.ALL, false, machine);
+        assertThat(node.afterCycle().ofGenv()).isEqualTo(GenvMetricsFixture.recorded("local.txt"));
+    }
+
+    @Test
+    void fleetExportsWhatGenvRemoteMonitorExports() throws IOException {
+        metrics.hosts.add(GenvMetricsFixture.unused("gpu-2"));
+        assertThat(metrics.afterCycle().ofGenv()).isEqualTo(GenvMetricsFixture.recorded("remote.txt"));
+    }
+
+    @Test
+    void hostsAloneHaveNoSeriesOfProcessesEnvironmentsAndUsers() throws IOException {
+        var hosts = new GenvMetricsFixture(GenvMetrics.HOSTS, true, machine, GenvMetricsFixture.unused("gpu-2"));
+        var recorded = GenvMetricsFixture.recorded("remote.txt").samples();
+        recorded.keySet().removeIf(series -> series.matches(".*[{,](pid|eid|username)=.*"));
+        assertThat(hosts.afterCycle().samples()).isEqualTo(recorded);
+    }
+
+    @Test
+    void thePageListsEachOfGenvsMetrics() throws IOException {
+        var recorded = GenvMetricsFixture.recorded("local.txt").descriptions();
+        var rows = new TreeMap<String, String>();
+        for (var metric : GenvMetric.values()) {
+            var name = metric.family(List.of()).name;
+            var labels = metric.labels().stream().map("`%s`"::formatted).collect(Collectors.joining(", "));
+            if (recorded.containsKey(name)) {
+                rows.put(
+                        name,
+                        "| `%s` | %s | %s |\n".formatted(name, labels.isEmpty() ? "–" : labels, recorded.get(name)));
+            }
+        }
+        GeneratedSection.assertSection(
+                PAGE,
+                "genv metrics",
+                "| metric | labels | meaning |\n| --- | --- | --- |\n" + String.join("", rows.values()));
     }
 }

@@ -37,7 +37,6 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Which entries the registry has, in which order it finds them, how many it keeps, the actions that it records with them, and when they are
@@ -98,6 +97,15 @@ class ViolationRegistryTest {
         non-env-processes@gpu-1:3 → non-env-processes@gpu-1:3
         | gpu-1 + env a + process 3 in a on 0 →
 
+        a violation whose processes have all ended, also where the listing is never complete
+        env-memory@gpu-1:1,2 → env-memory@gpu-1:1,2
+        verify
+        | gpu-1 missing EVERY_PROCESS → env-memory@gpu-1:1,2
+        verify gpu-1/1 gpu-1/2
+        | gpu-1 missing EVERY_PROCESS | gpu-1/1 → env-memory@gpu-1:1,2
+        | gpu-1 missing EVERY_PROCESS | gpu-1/2 a/1 → env-memory@gpu-1:1,2
+        | gpu-1 missing EVERY_PROCESS | gpu-1/1 gpu-1/2 →
+
         a quota whose processes have ended, which is about attachments
         max-devices-per-user@gpu-1:1 → max-devices-per-user@gpu-1:1
         | gpu-1 missing EVERY_PROCESS → max-devices-per-user@gpu-1:1
@@ -128,23 +136,6 @@ class ViolationRegistryTest {
     void isResolvedOnlyIfItWouldHaveBeenFound(TableRow row) {
         row.lines().forEach(this::follow);
         follow(row.expected());
-    }
-
-    /** A host whose listing is never complete would otherwise keep a violation of every process that a user starts. */
-    @ParameterizedTest
-    @ValueSource(strings = {"non-env-processes", "inactive-env-processes", "env-devices", "env-memory", "env-owner"})
-    void isOverOnceAllItsProcessesHaveEndedAlsoWhereTheListingIsIncomplete(String rule) {
-        Stream.of(
-                        "RULE@gpu-1:1,2 → RULE@gpu-1:1,2",
-                        "verify",
-                        "| gpu-1 missing EVERY_PROCESS → RULE@gpu-1:1,2",
-                        "verify gpu-1/1 gpu-1/2",
-                        "| gpu-1 missing EVERY_PROCESS | gpu-1/1 → RULE@gpu-1:1,2",
-                        "| gpu-1 missing EVERY_PROCESS | gpu-1/2 a/1 → RULE@gpu-1:1,2",
-                        "| gpu-1 missing EVERY_PROCESS | gpu-1/1 gpu-1/2 →",
-                        "verify")
-                .map(line -> line.replace("RULE", rule))
-                .forEach(this::follow);
     }
 
     /** A file that stays invalid must not keep the violations of another file in memory. */
