@@ -122,11 +122,7 @@ final class IdleTimes {
     private void find(Snapshot snapshot, Found found) {
         var used = used(snapshot);
         var quiet = new HashMap<Integer, Boolean>();
-        for (var status : snapshot.details().devices()) {
-            if (status.utilization() != null) {
-                quiet.put(status.index(), status.utilization() <= idleUtilization);
-            }
-        }
+        snapshot.details().utilization().forEach((device, percent) -> quiet.put(device, percent <= idleUtilization));
         for (var device : snapshot.listedDevices()) {
             var its = new HostDevice(snapshot.host(), device);
             var isUnused = !used.contains(device);

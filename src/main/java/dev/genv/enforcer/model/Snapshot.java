@@ -290,6 +290,17 @@ public record Snapshot(
             return new HostDetails(true, machine, ticks);
         }
 
+        /** Returns the utilization of devices by their index, in percent, as far as it is known. */
+        public Map<Integer, Integer> utilization() {
+            var utilization = new HashMap<Integer, Integer>();
+            for (var device : devices) {
+                if (device.utilization() != null) {
+                    utilization.put(device.index(), device.utilization());
+                }
+            }
+            return utilization;
+        }
+
         /** Returns them with when the host answered last, and how long that took. */
         public HostDetails with(@Nullable Instant otherObserved, Duration otherDuration) {
             return with(otherObserved, otherDuration, missingPrivileges);

@@ -111,10 +111,7 @@ public class DeviceHistory implements CycleListener {
         hosts.keySet().removeIf(host -> fleet.host(host).isEmpty());
         for (var snapshot : fleet.snapshots()) {
             var lines = hosts.computeIfAbsent(snapshot.host(), _ -> new HashMap<>());
-            var samples = new HashMap<Integer, @Nullable Integer>();
-            for (var status : snapshot.details().devices()) {
-                samples.put(status.index(), status.utilization());
-            }
+            var samples = snapshot.details().utilization();
             snapshot.listedDevices().forEach(index -> lines.computeIfAbsent(index, _ -> new Line(minute)));
             var devices = snapshot.devicesByIndex();
             lines.forEach((index, line) -> {

@@ -1,7 +1,6 @@
 package dev.genv.enforcer.recording;
 
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.HostUsers;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
@@ -15,7 +14,6 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Adds up for how long users hold and use devices, in milliseconds: two devices for an hour are two device hours. The time between two cycles
@@ -116,8 +114,7 @@ final class UsageMeter {
         var present = new HashMap<String, Set<Integer>>();
         snapshot.processes().forEach(process -> add(present, users, process, process.devices()));
         snapshot.unlisted().holders().forEach(holder -> add(present, users, holder.process(), holder.used()));
-        var utilization = new HashMap<Integer, @Nullable Integer>();
-        snapshot.details().devices().forEach(status -> utilization.put(status.index(), status.utilization()));
+        var utilization = snapshot.details().utilization();
         var usage = new HashMap<String, Times>();
         held.forEach((user, devices) -> devices.forEach(device -> {
             if (!present.getOrDefault(user, Set.of()).contains(device)) {
@@ -142,8 +139,7 @@ final class UsageMeter {
 
     private static void add(
             Map<String, Set<Integer>> present, HostUsers users, GpuProcess process, Collection<Integer> devices) {
-        var immunity = process.immunity();
-        if (!devices.isEmpty() && (immunity == null || immunity.kind() != Immunity.Kind.PROTECTED)) {
+        if (!devices.isEmpty() && !process.isProtected()) {
             add(present, users.of(process), devices);
         }
     }

@@ -42,16 +42,6 @@ class GraceTableTest extends CycleTable {
         process 1 on 0 @ 40 50
         → 1 TERM 50
 
-        times of a broken rule add up
-        env a; process 1 started -60 in a on 0 @ 0
-        env a on 0; process 1 started -60 in a on 0 @ 10-90/10
-        env a; process 1 started -60 in a on 0 @ 100
-        env a on 0; process 1 started -60 in a on 0 @ 110-190/10
-        env a; process 1 started -60 in a on 0 @ 200
-        env a on 0; process 1 started -60 in a on 0 @ 210-290/10
-        env a; process 1 started -60 in a on 0 @ 300
-        → 1 TERM 300
-
         victims of memory that alternate share the time
         env a capacity 1000mi on 0; process 1 in a on 0=900mi; process NEXT in a on 0=500mi @ 0-30/10
         → 130 TERM 30

@@ -50,13 +50,6 @@ class TerminationTableTest extends CycleTable {
         stray 629 639
         → 1 TERM 0, 1 KILL 639
 
-        SIGTERM again after the compliance period
-        compliance-period 600
-        stray 0 10
-        empty 20 620
-        stray 630
-        → 1 TERM 0, 1 TERM 630
-
         time of compliance does not count
         stray 0 10
         empty 20 60
@@ -96,10 +89,6 @@ class TerminationTableTest extends CycleTable {
         stray 0
         stray-later 30
         → 1 TERM 0, 1 TERM 30
-
-        only the process that was terminated for memory is killed
-        full 0 10 20 29 30 39
-        → 1 TERM 0, 1 KILL 30
 
         a process that was terminated for memory and gave it back
         full 0 10 20
@@ -206,12 +195,6 @@ class TerminationTableTest extends CycleTable {
         process 1 on 0; process 9 on 0 @ 0
         process 2 on 0; process 9 on 0 @ 10
         → 1 TERM 0, 9 TERM 10
-
-        a denied signal does not delay others
-        limit 1
-        deny 1
-        process 1 on 0; process 9 on 0 @ 0 10 20
-        → 1 TERM 0, 9 TERM 10, 1 TERM 20
 
         denied signals of several processes do not delay others
         limit 1

@@ -111,14 +111,10 @@ class ReplayTest {
         past.cycles(
                 5,
                 host().devices(2)
-                        .with(env("1").user("alice").uid(1005).livePidsOf(1005).attached(0))
                         .with(
-                                process(1).uid(1005).inEnvironment("1").uses(1, "1mi"),
-                                process(9)
-                                        .startedLaterBy(9_000)
-                                        .uid(6666)
-                                        .inEnvironment("1")
-                                        .uses(0, "1mi"))
+                                "env 1 of alice uid 1005 live 1005 on 0",
+                                "process 1 uid 1005 in 1 on 1=1mi",
+                                "process 9 later 9000 uid 6666 in 1 on 0=1mi")
                         .snapshot());
 
         assertThat(replay(enforcing(ENV_DEVICES)).users())
@@ -134,10 +130,7 @@ class ReplayTest {
         var three = threeDevices();
         past.cycle(idle("1", "2").snapshot())
                 .cycles(10, three.snapshot())
-                .cycles(
-                        10,
-                        three.with(process(9).inEnvironment("1").uses(0, "900mi"))
-                                .snapshot());
+                .cycles(10, three.with("process 9 in 1 on 0=900mi").snapshot());
 
         assertThat(actions(replay(quota(2)))).containsExactlyInAnyOrder("terminate 13 at 40", "detach 3 from 2 at 40");
     }
@@ -152,14 +145,9 @@ class ReplayTest {
     @Test
     void memoryIsFreedByWhatWasTerminated() {
         var full = host().devices(1)
-                .with(env("1").attached(0).capacity("1000mi"))
-                .with(
-                        process(1).inEnvironment("1").uses(0, "900mi"),
-                        process(2).inEnvironment("1").uses(0, "300mi"));
+                .with("env 1 capacity 1000mi on 0", "process 1 in 1 on 0=900mi", "process 2 in 1 on 0=300mi");
         past.cycles(10, full.snapshot())
-                .cycles(
-                        10,
-                        full.with(process(3).inEnvironment("1").uses(0, "50mi")).snapshot());
+                .cycles(10, full.with("process 3 in 1 on 0=50mi").snapshot());
 
         assertThat(actions(replay(enforcing(ENV_MEMORY)))).containsExactly("terminate 2 at 30");
     }
@@ -185,11 +173,7 @@ class ReplayTest {
     @Test
     void picturesBeforeThePeriodShowWhichAttachmentIsNew() {
         past.cycle(idle("1").snapshot())
-                .cycles(
-                        10,
-                        idle("1")
-                                .with(env("2").attachedAt("01/01/2020 00:00:00", 1))
-                                .snapshot());
+                .cycles(10, idle("1").with("env 2 on 1 at OLD").snapshot());
 
         assertThat(actions(replay(quota(1), GRACE, at(5)))).containsExactly("detach 2 from 1 at 80");
     }
@@ -270,10 +254,7 @@ class ReplayTest {
 
     private static HostBuilder threeDevices() {
         return idle("1", "2", "3")
-                .with(
-                        process(11).inEnvironment("1").uses(0, "1mi"),
-                        process(12).inEnvironment("2").uses(1, "1mi"),
-                        process(13).startedLaterBy(9_000).inEnvironment("3").uses(2, "1mi"));
+                .with("process 11 in 1 on 0=1mi", "process 12 in 2 on 1=1mi", "process 13 later 9000 in 3 on 2=1mi");
     }
 
     private static Instant at(int cycle) {

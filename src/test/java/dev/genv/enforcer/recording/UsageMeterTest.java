@@ -5,7 +5,6 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.Unlisted;
 import dev.genv.enforcer.model.SnapshotPart;
@@ -22,6 +21,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
+/** The times and bounds of the sums; {@code ReportQueriesTest} compares what counts for whom with a count of its own. */
 class UsageMeterTest {
     private static final Snapshot HELD =
             host().devices(1).with(env("1").attached(0)).snapshot();
@@ -34,65 +34,12 @@ class UsageMeterTest {
     }
 
     @Test
-    void deviceCountsOnceForAUserAndIsIdleForOneWithoutAProcess() {
-        observe(host().devices(1)
-                .with(env("1").attached(0), env("2").attached(0))
-                .with(process(1).uid(1234).uses(0), process(2).uid(1234).uses(0)));
-
-        assertThat(rows()).containsExactly("1234 0 60 0 60 0", "raz 60 0 0 0 60");
-    }
-
-    @Test
-    void onlyDevicesThatTheToolListsAndActiveEnvironmentsCount() {
-        observe(host().devices(2).unlisted(1).with(env("1").attached(1)));
-
-        assertThat(rows()).isEmpty();
-    }
-
-    @Test
-    void processIsItsRealUidsUnlessThatIsRootsOrMayBeAnybodys() {
-        observe(host().devices(4)
-                .with(env("1").attached(0))
-                .with(
-                        process(1).inEnvironment("1").uid(1001).account("alice").uses(1),
-                        process(2).inEnvironment("1").uid(0).account("root").uses(2),
-                        process(3).inEnvironment("1").uid(7777).uses(3)));
-
-        assertThat(rows()).containsExactly("alice 0 60 0 60 0", "raz 60 120 0 120 60");
-    }
-
-    @Test
-    void disputedEnvironmentIsOfNoUser() {
-        observe(host().devices(1).with(env("1").disputed("by two").attached(0)));
-
-        assertThat(rows()).containsExactly(" 60 0 0 0 60");
-    }
-
-    @Test
-    void protectedProgramUsesNothingAndAHolderWhatItProves() {
+    void unlistedHolderUsesWhatItProves() {
         var holder = new Unlisted.Holder(
                 process(5).uid(1001).usesUnknown(0).usesUnknown(1).build(), 1, List.of(1));
-        var xorg = process(1)
-                .uid(0)
-                .immune(Immunity.Kind.PROTECTED, "it runs Xorg")
-                .uses(0);
-        observe(host().devices(2).with(xorg).snapshot().with(new Unlisted(Map.of(), List.of(holder))));
+        observe(host().devices(2).snapshot().with(new Unlisted(Map.of(), List.of(holder))));
 
         assertThat(rows()).containsExactly("1001 0 60 0 60 0");
-    }
-
-    @Test
-    void subordinateUidIsItsAccounts() {
-        var named =
-                host().devices(2).with(env("1").user("john").uid(1000).account().attached(0));
-        past.cycle(named.snapshot());
-        observe(host().devices(2)
-                .subordinate(1000, 100_000, 65_536)
-                .with(
-                        process(8).uid(1000).account("john").uses(0),
-                        process(9).uid(100_033).uses(1)));
-
-        assertThat(rows()).containsExactly("john 10 120 0 120 10");
     }
 
     @Test

@@ -2,6 +2,7 @@ package dev.genv.enforcer.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote.Target;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -16,6 +17,15 @@ class RecordJsonTest {
     void componentThatMayBeNullMayBeMissing() {
         assertThat(RecordJson.read("{\"number\": 1, \"text\": \"a\", \"of_another_version\": {}}", Stored.class))
                 .hasValue(new Stored(1, "a", null, Optional.empty()));
+    }
+
+    /** Earlier versions wrote two forms. */
+    @Test
+    void targetsOfEarlierVersionsAreRead() {
+        assertThat(RecordJson.read("{\"form\":\"process\",\"host\":\"here\",\"pid\":7}", Target.class))
+                .hasValue(new Target("here", 7, null, null));
+        var attachment = "{\"form\":\"attachment\",\"host\":\"here\",\"environment\":\"a\",\"device\":2}";
+        assertThat(RecordJson.read(attachment, Target.class)).hasValue(new Target("here", null, "a", 2));
     }
 
     @ParameterizedTest

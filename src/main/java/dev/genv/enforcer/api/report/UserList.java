@@ -5,7 +5,6 @@ import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Fleet.Idleness.HostDevice;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.GpuProcess.User;
 import dev.genv.enforcer.model.HostUsers;
 import dev.genv.enforcer.model.Memory;
@@ -132,8 +131,7 @@ final class UserList {
 
     private void add(Snapshot snapshot, HostUsers users, GpuProcess process) {
         var user = users.of(process);
-        var immunity = process.immunity();
-        if (user.equals(HostUsers.UNKNOWN) || (immunity != null && immunity.kind() == Immunity.Kind.PROTECTED)) {
+        if (user.equals(HostUsers.UNKNOWN) || process.isProtected()) {
             return;
         }
         var entry = known(users, user);

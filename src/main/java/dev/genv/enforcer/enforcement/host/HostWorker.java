@@ -6,9 +6,11 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
+import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -93,11 +95,7 @@ public final class HostWorker {
     }
 
     private <T> Pending<T> refused(Kind kind, boolean isSuspect, UnreachableException why) {
-        var task = new FutureTask<T>(() -> {
-            throw why;
-        });
-        task.run();
-        return new Pending<>(this, kind, isSuspect, true, task);
+        return new Pending<>(this, kind, isSuspect, true, CompletableFuture.failedFuture(why));
     }
 
     private String before(Kind kind) {
@@ -127,7 +125,7 @@ public final class HostWorker {
      * @param isSuspect whether the host's last task of this kind failed
      * @param isRefused whether it never runs
      */
-    public record Pending<T>(HostWorker worker, Kind kind, boolean isSuspect, boolean isRefused, FutureTask<T> task) {
+    public record Pending<T>(HostWorker worker, Kind kind, boolean isSuspect, boolean isRefused, Future<T> task) {
         /**
          * Waits for the result.
          *

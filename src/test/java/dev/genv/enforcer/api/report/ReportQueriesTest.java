@@ -286,6 +286,8 @@ class ReportQueriesTest {
     private final List<Hold> processes = new ArrayList<>();
     private final @Nullable Integer[] utilization = new @Nullable Integer[DEVICES];
     private final Map<String, Integer> expected = new HashMap<>();
+    /** The device that the GPU tool does not list. */
+    private int unlisted;
 
     private record Hold(String user, int device) {
         long uid() {
@@ -327,7 +329,7 @@ class ReportQueriesTest {
             assertThat(row.heldDeviceHours() + row.unattachedDeviceHours())
                     .isCloseTo(row.usedDeviceHours() + row.unknownDeviceHours() + row.idleDeviceHours(), within(5e-4));
         }
-        assertThat(report.usage()).extracting(ReportView.UserHours::user).containsExactly("alice", "paul", "raz");
+        assertThat(report.usage()).extracting(ReportView.UserHours::user).containsExactly("alice", "paul", "raz", null);
         assertThat(report.users()).hasSameSizeAs(report.usage());
     }
 
@@ -345,29 +347,47 @@ class ReportQueriesTest {
             }
         }
         for (var device = 0; device < DEVICES; device++) {
+            unlisted = random.nextInt(2 * DEVICES);
             utilization[device] = random.nextInt(3) == 0 ? null : Integer.valueOf(random.nextInt(2) * 50);
         }
     }
 
+    /** A device of two environments of a user counts once, a disputed environment for nobody, and a protected program not at all. */
     private HostBuilder observed() {
-        var node = host("here").devices(DEVICES).utilization(utilization);
+        var node = host("here")
+                .devices(DEVICES)
+                .unlisted(unlisted)
+                .utilization(utilization)
+                .subordinate(1001, 100_000, 65_536)
+                .with("env x disputed on 0", "process 1 uid 0 on 1 immune");
+        USERS.forEach((user, uid) -> node.with(env(user).user(user).uid(uid).account()));
         for (var hold : holds) {
-            node.with(
-                    env(hold.user + hold.device).user(hold.user).uid(hold.uid()).attached(hold.device));
+            for (var number = 0; number < 2; number++) {
+                node.with(env(hold.user + hold.device + number)
+                        .user(hold.user)
+                        .uid(hold.uid())
+                        .attached(hold.device));
+            }
         }
         for (var process : processes) {
-            node.with(process(10 * (int) (process.uid() - 1000) + process.device)
-                    .uid(process.uid())
-                    .account(process.user)
-                    .uses(process.device));
+            var its =
+                    process(10 * (int) (process.uid() - 1000) + process.device).uses(process.device);
+            node.with(
+                    switch (process.user) {
+                        case "alice" -> its.uid(100_033); // a subordinate one
+                        case "paul" -> its.uid(0).account("root").inEnvironment("paul");
+                        default -> its.uid(process.uid()).account(process.user);
+                    });
         }
         return node;
     }
 
     private void count() {
+        add(null, "held", unlisted != 0);
+        add(null, "idle", unlisted != 0);
         for (var user : USERS.keySet()) {
             for (var device = 0; device < DEVICES; device++) {
-                var isHeld = holds.contains(new Hold(user, device));
+                var isHeld = device != unlisted && holds.contains(new Hold(user, device));
                 var isPresent = processes.contains(new Hold(user, device));
                 var percent = utilization[device];
                 add(user, "held", isHeld);
@@ -380,7 +400,7 @@ class ReportQueriesTest {
         }
     }
 
-    private void add(String user, String column, boolean counts) {
+    private void add(@Nullable String user, String column, boolean counts) {
         if (counts) {
             expected.merge(user + " " + column, UNCHANGED, Integer::sum);
         }
