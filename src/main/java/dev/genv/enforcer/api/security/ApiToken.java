@@ -1,22 +1,20 @@
 package dev.genv.enforcer.api.security;
 
 import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileTree;
 import dev.genv.enforcer.linux.FileTree.Step;
 import dev.genv.enforcer.linux.FileTree.TrustedOwners;
 import dev.genv.enforcer.linux.FileTree.TrustedOwners.UntrustedException;
 import dev.genv.enforcer.linux.WatchedFile;
-import dev.genv.enforcer.linux.WatchedFile.FileTooLargeException;
 import io.quarkus.runtime.StartupEvent;
 import jakarta.enterprise.event.Observes;
 import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.FileSystemException;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import org.jboss.logging.Logger;
@@ -105,7 +103,7 @@ public class ApiToken {
             warn(tokens.weakness().orElse(""));
             update(new Reading(token, "", ticker.mark()));
         } catch (IOException e) {
-            update(new Reading(null, Objects.requireNonNullElse(e.getMessage(), "no reason is known"), ticker.mark()));
+            update(new Reading(null, "its file cannot be used: " + Errno.textOf(e), ticker.mark()));
         }
     }
 
@@ -128,8 +126,6 @@ public class ApiToken {
     /** The file with the bearer token. Its content may change, for example when Kubernetes renews a secret. */
     public static final class TokenFile {
         private static final int LONGEST = 4096;
-        private static final String NO_TOKEN =
-                "expected a file with one token of at most %d ASCII characters without blanks".formatted(LONGEST);
         private static final FileTree OWN_FILES = new FileTree(Path.of("/"));
         private static final Pattern TOKEN = Pattern.compile("[!-~]+");
 
@@ -141,21 +137,9 @@ public class ApiToken {
             this.file = new WatchedFile<>(path, LONGEST, TokenFile::parse);
         }
 
-        /**
-         * Returns the present token; the file is read only after a change. The message of an error has the expected form and never
-         * the content.
-         */
+        /** Returns the present token; the file is read only after a change. The message of an error never has the content. */
         public String read() throws IOException {
-            try {
-                return file.current();
-            } catch (FileTooLargeException e) {
-                throw new IOException(NO_TOKEN, e);
-            } catch (FileSystemException e) {
-                throw new IOException(
-                        "expected a file with a token, and it cannot be read (%s)"
-                                .formatted(e.getClass().getSimpleName()),
-                        e);
-            }
+            return file.current();
         }
 
         private static String parse(byte[] bytes) throws IOException {
@@ -163,7 +147,7 @@ public class ApiToken {
             if (TOKEN.matcher(text).matches()) {
                 return text;
             }
-            throw new IOException(NO_TOKEN);
+            throw new IOException("it is not one word of ASCII characters");
         }
 
         /** Returns why a user other than root and the service's own can change the token. */

@@ -113,7 +113,7 @@ public enum SettingKind {
     FILE_OF_HOSTS("a file with one host a line", value -> file(value, HostFile::new)),
     FILE_OF_TOKEN(
             "a file with one token of at most 4096 ASCII characters without blanks",
-            value -> file(value, SettingKind::token)),
+            value -> file(value, path -> new TokenFile(path).read())),
     FILE_OF_ADDRESSES(
             "a file with name=address on each line", value -> file(value, path -> new AddressFile(path).read())),
     FILE_OF_WEB_ADDRESS(
@@ -258,15 +258,6 @@ public enum SettingKind {
         var file = absolute(value);
         var _ = trial.read(file);
         return Optional.of(file);
-    }
-
-    /** The message of the error says by itself what is expected. */
-    private static String token(Path file) {
-        try {
-            return new TokenFile(file).read();
-        } catch (IOException e) {
-            throw new IllegalArgumentException(e.getMessage(), e);
-        }
     }
 
     /** Returns the entries of a list, which are separated by commas or blanks. */

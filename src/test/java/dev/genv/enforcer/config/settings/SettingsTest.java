@@ -284,7 +284,7 @@ class SettingsTest {
         file("token", "top s3cret");
         assertThat(errors(variable))
                 .containsExactly("GENV_ENFORCER_API_TOKEN_FILE: expected a file with one token of at most 4096 ASCII"
-                        + " characters without blanks");
+                        + " characters without blanks: it is not one word of ASCII characters");
     }
 
     @ParameterizedTest
