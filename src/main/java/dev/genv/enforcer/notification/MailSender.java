@@ -12,7 +12,6 @@ import io.vertx.ext.mail.StartTLSOptions;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -36,24 +35,14 @@ public record MailSender(NoticeText text, Addresses addresses, MailServer server
     @Override
     public Map<String, Notice> recipients(Notice notice) {
         var hosts = notice.violation().violation().hosts();
-        var byAddress = new LinkedHashMap<String, Notice>();
-        notice.byUid(text.users())
-                .forEach((uid, its) ->
-                        addresses.of(hosts, uid).ifPresent(address -> byAddress.merge(address, its, Notice::with)));
-        return byAddress;
+        return notice.byRecipient(text.users(), uid -> addresses.of(hosts, uid));
     }
 
     @Override
     public Reply send(Message message) throws InterruptedException {
         var groups = NoticeText.groups(message.notices());
-        var first = message.notices().getFirst();
-        var mail = server.message(message.recipient(), subject(groups), body(message, groups))
-                // The same for each attempt.
-                .addHeader(
-                        "Message-ID",
-                        server.id(UUID.nameUUIDFromBytes(
-                                        (message.recipient() + first.id()).getBytes(StandardCharsets.UTF_8))
-                                .toString()))
+        var key = message.notices().getFirst().id();
+        var mail = server.message(message.recipient(), subject(groups), body(message, groups), key)
                 // Mail programs show all mails about a violation together, as answers to a mail that does not exist
                 // (RFC 5322, 3.6.4).
                 .addHeader(
@@ -176,13 +165,19 @@ public record MailSender(NoticeText text, Addresses addresses, MailServer server
             return Reply.failed("the mail server cannot be used: " + text);
         }
 
-        /** Writes a mail. */
-        MailMessage message(String to, String subject, String text) {
+        /**
+         * Writes a mail.
+         *
+         * @param key the same for each attempt, so that a receiver can recognize a mail that it gets twice
+         */
+        MailMessage message(String to, String subject, String text, String key) {
+            var id = UUID.nameUUIDFromBytes((to + key).getBytes(StandardCharsets.UTF_8));
             var message = new MailMessage()
                     .setFrom(from)
                     .setTo(to)
                     .setSubject(subject)
                     .setText(text)
+                    .addHeader("Message-ID", id(id.toString()))
                     .addHeader("List-Id", "<genv-enforcer.%s>".formatted(Addresses.domainOf(from)))
                     // No vacation notice answers such a mail (RFC 3834).
                     .addHeader("Auto-Submitted", "auto-generated");

@@ -5,7 +5,6 @@ import dev.genv.enforcer.enforcement.record.DeliveryCursors;
 import dev.genv.enforcer.notification.MailSender.MailServer;
 import dev.genv.enforcer.notification.Sender.Limits;
 import dev.genv.enforcer.notification.Sender.Reply;
-import java.nio.charset.StandardCharsets;
 import java.time.DayOfWeek;
 import java.time.Duration;
 import java.time.LocalTime;
@@ -15,7 +14,6 @@ import java.time.format.DateTimeFormatter;
 import java.time.temporal.TemporalAdjusters;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.UUID;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.random.RandomGenerator;
@@ -129,10 +127,9 @@ public final class WeeklyMail {
 
     private Reply reply(ZonedDateTime from, ZonedDateTime due) throws InterruptedException {
         var subject = "genv-enforcer: GPU hours from %s to %s".formatted(DAY.format(from), DAY.format(due));
-        var id = UUID.nameUUIDFromBytes((to + due.toInstant()).getBytes(StandardCharsets.UTF_8));
         try {
             var text = source.text(from, due);
-            return server.send(server.message(to, subject, text).addHeader("Message-ID", server.id(id.toString())));
+            return server.send(server.message(to, subject, text, due.toInstant().toString()));
         } catch (InterruptedException e) {
             throw e;
         } catch (Exception e) {

@@ -290,7 +290,8 @@ class MailSenderTest {
     }
 
     private static Reply send(MailServer server) throws InterruptedException {
-        return server.send(server.message("raz@example.org", "genv-enforcer: process 812", "Grüße\n.\n✓ done\n"));
+        return server.send(
+                server.message("raz@example.org", "genv-enforcer: process 812", "Grüße\n.\n✓ done\n", "key"));
     }
 
     private static Reply failure(MailServer server) throws InterruptedException {
