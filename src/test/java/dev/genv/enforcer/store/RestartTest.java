@@ -30,6 +30,19 @@ import org.junit.jupiter.params.provider.CsvSource;
 class RestartTest extends StoreFixture {
     private static final HostBuilder STRAY = host().devices(2).with(process(7).uses(0));
 
+    @Test
+    void violationsContinue() throws IOException {
+        node.setSnapshot(STRAY);
+        cycles(2);
+        var before = only();
+        restart();
+        assertThat(only())
+                .as("readers see it before the first cycle")
+                .usingRecursiveComparison()
+                .ignoringFields("next")
+                .isEqualTo(before);
+    }
+
     /** A process keeps the environment of its shell, also if the shell is struck from the list and the service is restarted. */
     @Test
     void listedPidsAreRememberedUntilAReboot() throws IOException {
