@@ -26,14 +26,6 @@ public final class Requirements {
                 "add DAC_READ_SEARCH, KILL and SYS_PTRACE");
     }
 
-    /** Requires that the kernel shows which files other processes map. */
-    public static void mappedFiles() throws IOException {
-        require(
-                CurrentProcess.canExamineMappedFiles(),
-                "a capability to examine mapped files",
-                "run the build as root with SYS_ADMIN or CHECKPOINT_RESTORE");
-    }
-
     /** Requires a program at this path, of this Debian package. */
     public static void program(String path, String debianPackage) {
         require(Files.isExecutable(Path.of(path)), path, "apt install " + debianPackage);

@@ -192,7 +192,10 @@ public record MachineFiles(Path root) {
 
         /** Reads the files, and asks the name service for these names and uids. */
         public AccountFacts read(List<String> asked) throws InterruptedException {
-            return new AccountFacts(read(passwd), read(subuid), asked.isEmpty() ? AccountFacts.NOT_ASKED : ask(asked));
+            return new AccountFacts(
+                    ProcFs.reading(() -> Reading.of(passwd.current())),
+                    ProcFs.reading(() -> Reading.of(subuid.current())),
+                    asked.isEmpty() ? AccountFacts.NOT_ASKED : ask(asked));
         }
 
         private Reading<Bytes> ask(List<String> asked) throws InterruptedException {
@@ -216,15 +219,6 @@ public record MachineFiles(Path root) {
                     LARGEST,
                     bytes -> new TextFile(Sha256.hex(bytes), Bytes.of(bytes)));
         }
-
-        private static Reading<TextFile> read(WatchedFile<TextFile> file) {
-            try {
-                return Reading.of(file.current());
-            } catch (IOException e) {
-                return Reading.failed(
-                        e instanceof NoSuchFileException ? Failure.ABSENT : Failure.OTHER, Errno.textOf(e));
-            }
-        }
     }
 
     /** The files of the protected programs on the host. They are found again in every observation, because a program may be replaced. */
@@ -241,17 +235,9 @@ public record MachineFiles(Path root) {
         }
 
         private static Reading<ProgramFile> read(FileTree host, Path path) {
-            try {
-                return Files.notExists(host.follow(path, FileTree.Inspection.NONE))
-                        ? Reading.failed(Failure.ABSENT, "")
-                        : Reading.of(identify(host.follow(path, ROOT)));
-            } catch (NoSuchFileException e) {
-                return Reading.failed(Failure.ABSENT, "");
-            } catch (UntrustedException e) {
-                return Reading.failed(Failure.UNTRUSTED, String.valueOf(e.getMessage()));
-            } catch (IOException e) {
-                return Reading.failed(Failure.OTHER, Errno.textOf(e));
-            }
+            return ProcFs.reading(() -> Files.notExists(host.follow(path, FileTree.Inspection.NONE))
+                    ? Reading.failed(Failure.ABSENT, "")
+                    : Reading.of(identify(host.follow(path, ROOT))));
         }
 
         /**

@@ -5,6 +5,7 @@ import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls.Descriptor;
+import dev.genv.enforcer.linux.FileTree.TrustedOwners.UntrustedException;
 import dev.genv.enforcer.linux.ProcStat;
 import dev.genv.enforcer.linux.ProcStat.ProcStatus;
 import dev.genv.enforcer.model.ProcessId;
@@ -14,6 +15,7 @@ import dev.genv.enforcer.node.proc.Hangable.UnansweredException;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -102,6 +104,27 @@ public final class ProcFs {
     public Optional<ProcStat> stat(int pid) throws IOException {
         var stat = content(pid, "stat");
         return stat == null ? Optional.empty() : Optional.of(ProcStat.parse(new String(stat, StandardCharsets.UTF_8)));
+    }
+
+    /** Reads a fact. */
+    interface Attempt<T> {
+        Reading<T> read() throws IOException;
+    }
+
+    /** Returns what was read; an error of the system is a fact too. */
+    static <T> Reading<T> reading(Attempt<T> attempt) {
+        try {
+            return attempt.read();
+        } catch (IOException e) {
+            var failure = switch (e) {
+                case AccessDeniedException _ -> Failure.DENIED;
+                case NoSuchFileException _ -> Failure.ABSENT;
+                case UntrustedException _ -> Failure.UNTRUSTED;
+                case UnansweredException unanswered -> unanswered.failure();
+                default -> Failure.OTHER;
+            };
+            return Reading.failed(failure, Errno.textOf(e));
+        }
     }
 
     public Reading<Bytes> statBytes(int pid) {

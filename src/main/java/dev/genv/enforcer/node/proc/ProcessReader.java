@@ -1,23 +1,21 @@
 package dev.genv.enforcer.node.proc;
 
+import static dev.genv.enforcer.node.proc.ProcFs.reading;
+
 import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.linux.Environ;
-import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.ProcStat;
 import dev.genv.enforcer.linux.ProcStat.Addresses;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Sha256;
-import dev.genv.enforcer.node.proc.Hangable.UnansweredException;
 import dev.genv.enforcer.node.proc.MachineFiles.ProgramFiles;
 import dev.genv.enforcer.node.proc.ProcessTurns.Turn;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.AccessDeniedException;
-import java.nio.file.NoSuchFileException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -152,18 +150,6 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
         return reading(() -> Reading.of(Bytes.of(proc.cgroup(pid, ProcessFacts.LARGEST_CGROUP))));
     }
 
-    private interface Attempt<T> {
-        Reading<T> read() throws IOException;
-    }
-
-    private static <T> Reading<T> reading(Attempt<T> attempt) {
-        try {
-            return attempt.read();
-        } catch (IOException e) {
-            return Reading.failed(failure(e), Errno.textOf(e));
-        }
-    }
-
     private static <T> Reading<T> unread() {
         return Reading.failed(Failure.ABSENT, "");
     }
@@ -173,12 +159,10 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
     }
 
     private Reading<Long> uid(int pid) {
-        try {
+        return reading(() -> {
             var uid = proc.realUid(pid);
             return uid == null ? unread() : Reading.of(uid);
-        } catch (IOException e) {
-            return Reading.failed(Failure.OTHER, Errno.textOf(e));
-        }
+        });
     }
 
     private Reading<EnvironFacts> environ(ProcessId process, long uid, ProcStat stat) throws IOException {
@@ -212,14 +196,5 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
                 isLong ? Sha256.hex(id) : "",
                 Environ.isWellFormed(bytes) && !isTitle,
                 values.slurmJob().length > EnvironFacts.LONGEST_JOB ? Bytes.EMPTY : Bytes.of(values.slurmJob()));
-    }
-
-    private static Failure failure(IOException e) {
-        return switch (e) {
-            case AccessDeniedException _ -> Failure.DENIED;
-            case NoSuchFileException _ -> Failure.ABSENT;
-            case UnansweredException unanswered -> unanswered.failure();
-            default -> Failure.OTHER;
-        };
     }
 }

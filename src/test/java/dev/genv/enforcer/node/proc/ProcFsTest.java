@@ -5,8 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
-import dev.genv.enforcer.linux.Environ;
-import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -40,16 +38,5 @@ class ProcFsTest {
         assertThatThrownBy(() -> proc.stat(812)).isInstanceOf(IOException.class);
         assertThatThrownBy(() -> proc.status(812)).isInstanceOf(IOException.class);
         assertThat(proc.statBytes(812)).isEqualTo(Reading.failed(Failure.OTHER, "Too many levels of symbolic links"));
-    }
-
-    @Test
-    void readsALargeEnvironmentCompletely() throws IOException {
-        var big = "A".repeat(3 << 20);
-        fake.process(812).environ(big, "GENV_ENVIRONMENT_ID=15971");
-        assertThat(Environ.named(Environ.values(proc.environ(new ProcessId(812, 1000), 1000))
-                                .id())
-                        .toString())
-                .contains("15971");
-        assertThat(proc.environ(new ProcessId(812, 1000), 1000)).hasSize(big.length() + 1 + 26);
     }
 }

@@ -3,6 +3,7 @@ package dev.genv.enforcer.observation.table;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
@@ -292,6 +293,22 @@ class StateTableTest {
                 .toList();
         assertThat(found)
                 .isEqualTo(rows.stream().map(row -> row.split(" -> ", -1)[1]).toList());
+    }
+
+    /** A process can have any number of bytes in place of its environ. */
+    @Test
+    void firstEightMebibytesOfAnEnvironAreRead() throws Exception {
+        var id = "GENV_ENVIRONMENT_ID=a";
+        fake.proc.process(100).environ("X=" + "x".repeat(7 << 20), id);
+        fake.proc.process(101).environ("X=" + "x".repeat(9 << 20), id);
+        fake.list(100, 101);
+        var found = fake.observe().processes().stream()
+                .sorted(Comparator.comparingInt(ProcessFacts::pid))
+                .map(ProcessFacts::environ)
+                .toList();
+        assertThat(found.stream().map(StateTableTest::describe)).containsExactly("a well", "");
+        assertThat(found.getLast())
+                .isEqualTo(Reading.of(new EnvironFacts(8 << 20, Bytes.EMPTY, "", false, Bytes.EMPTY)));
     }
 
     private static String describe(Reading<EnvironFacts> reading) {

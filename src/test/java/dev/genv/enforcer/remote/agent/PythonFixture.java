@@ -80,10 +80,4 @@ abstract class PythonFixture {
     static String id(JsonNode process) {
         return bytes(process.at("/environ/value/id"));
     }
-
-    final JsonNode onlyProcess() throws Exception {
-        var facts = machine.facts();
-        assertThat(facts.get("processes")).hasSize(1);
-        return facts.at("/processes/0");
-    }
 }

@@ -68,15 +68,6 @@ class PythonProcessTest extends PythonFixture {
         assertThat(facts.at("/related/1/environ/failure").asText()).isIn("TIMEOUT", "NO_TIME");
     }
 
-    /** Such a process can have any number of bytes in place of its environ. */
-    @Test
-    void readsTheFirstEightMebibytesOfAnEnviron() throws Exception {
-        process(7).environ("X=" + "x".repeat(9 << 20), VARIABLE_A);
-        var environ = onlyProcess().at("/environ/value");
-        assertThat(environ.get("size").asLong()).isEqualTo(8 << 20);
-        assertThat(bytes(environ.get("id"))).isEmpty();
-    }
-
     /** The first process of uid 2000 takes its owner a second, and all of uid 2001 together take less. */
     @Test
     void ownersTakeTurnsByTheTimeOfTheirProcesses() throws Exception {

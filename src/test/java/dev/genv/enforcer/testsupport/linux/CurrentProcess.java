@@ -9,7 +9,6 @@ public final class CurrentProcess {
     private static final long CAP_DAC_READ_SEARCH = 1L << 1 | 1L << 2;
     private static final long CAP_KILL = 1L << 5;
     private static final long CAP_SYS_PTRACE = 1L << 19;
-    private static final long CAP_SYS_ADMIN_OR_CHECKPOINT_RESTORE = 1L << 21 | 1L << 40;
 
     private CurrentProcess() {}
 
@@ -43,11 +42,6 @@ public final class CurrentProcess {
         return (capabilities & CAP_KILL) != 0
                 && (capabilities & CAP_SYS_PTRACE) != 0
                 && (capabilities & CAP_DAC_READ_SEARCH) != 0;
-    }
-
-    /** Whether the links in {@code /proc/PID/map_files} can be followed. */
-    public static boolean canExamineMappedFiles() throws IOException {
-        return (capabilities() & CAP_SYS_ADMIN_OR_CHECKPOINT_RESTORE) != 0;
     }
 
     private static long capabilities() throws IOException {
