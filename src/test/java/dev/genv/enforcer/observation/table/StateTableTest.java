@@ -91,7 +91,7 @@ class StateTableTest {
                 "/home/attacker - fuse x rw,user_id=61002                                  |",
                 "garbage                                                                   |",
                 "ABOVE - fuse x rw,user_id=61002; STATE - fuse.glusterfs x rw,user_id=0    |",
-                "STATE - tmpfs x rw; STATE - fuse x rw,user_id=61002                       | fuse STATE",
+                "ABOVE - fuse x rw,user_id=61002; ABOVE - tmpfs x rw                       |",
                 "REAL - fuse x rw,user_id=61002                                            | fuse REAL",
             })
     void fileSystemOfAUserIsNotAccessed(String mounts, @Nullable String found) throws Exception {
