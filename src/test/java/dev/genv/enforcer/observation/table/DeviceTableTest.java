@@ -359,7 +359,7 @@ class DeviceTableTest {
             assertThat(use(child, "  1 mem")).as("the driver is not loaded").isEqualTo(DeviceUse.PROVEN);
             Files.createSymbolicLink(process.file("fd/3"), OTHER_DEVICE);
             for (var name : List.of("nvidia", "nvidia-frontend", "nvidiactl", "nvidia-uvm")) {
-                assertThat(use(child, "  1 " + name)).as(name).isEqualTo(DeviceUse.PROVEN);
+                assertThat(use(child, "  1 " + name + "\n509 nvidia")).as(name).isEqualTo(DeviceUse.PROVEN);
             }
             for (var line : List.of("  1 mem", "  1 nvidia-caps", "  5 nvidia", "  1 nvidia0", "  1 my nvidia")) {
                 assertThat(use(child, line + "\n509 nvidia")).as(line).isEqualTo(new DeviceUse(false, ""));
