@@ -35,6 +35,12 @@ class EnvsFileTest {
           ]
         }\
         """;
+    /** As before genv 0.9.0. */
+    private static final String OLD_FORMAT = """
+        {"envs": {"15971": {"uid": 0, "creation": "20/11/2026 09:22:28", "username": "root",
+         "config": {"name": null, "gpu_memory": "4g", "gpus": 1}, "pids": [15971]}}}\
+        """;
+
     private static final Environment ENVIRONMENT = new Environment(
             "15971",
             0L,
@@ -44,21 +50,12 @@ class EnvsFileTest {
             List.of(15971),
             List.of());
 
-    @Test
-    void readsTheCurrentFormat() throws UnreadableException {
-        var file = read(CURRENT_FORMAT);
+    @ParameterizedTest
+    @ValueSource(strings = {CURRENT_FORMAT, OLD_FORMAT})
+    void readsTheCurrentAndTheOldFormat(String text) throws UnreadableException {
+        var file = read(text);
         assertThat(file.environments()).containsExactly(ENVIRONMENT);
         assertThat(file.byId()).containsOnlyKeys("15971");
-        assertThat(file.problems()).isEmpty();
-    }
-
-    @Test
-    void readsTheFormatBeforeGenv090() throws UnreadableException {
-        var file = read("""
-            {"envs": {"15971": {"uid": 0, "creation": "20/11/2026 09:22:28", "username": "root",
-             "config": {"name": null, "gpu_memory": "4g", "gpus": 1}, "pids": [15971]}}}\
-            """);
-        assertThat(file.environments()).containsExactly(ENVIRONMENT);
         assertThat(file.problems()).isEmpty();
     }
 

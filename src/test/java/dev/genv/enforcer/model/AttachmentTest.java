@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Device.Attachment;
 import java.time.LocalDateTime;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -25,6 +26,15 @@ class AttachmentTest {
         assertThat(at(time).attachedAt())
                 .isEqualTo(LocalDateTime.MIN)
                 .isBefore(at("01/01/0001 00:00:00").attachedAt());
+    }
+
+    @Test
+    void deviceHasEachAttachmentOnceInOneOrder() {
+        var other = new Attachment("b", null, null);
+        var device = new Device(0, null, List.of(other, at("1"), at("0"), other, at("1")));
+        assertThat(device.attachments()).containsExactly(at("0"), at("1"), other);
+        assertThat(device.isAttachedTo("b")).isTrue();
+        assertThat(device.isAttachedTo("c")).isFalse();
     }
 
     private static Attachment at(@Nullable String time) {

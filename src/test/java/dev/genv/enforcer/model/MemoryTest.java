@@ -13,6 +13,7 @@ class MemoryTest {
 
     @ParameterizedTest
     @CsvSource({
+        // as genv writes them
         "1000, 1000",
         "1000b, 1000",
         "3g, 3000000000",
@@ -21,13 +22,7 @@ class MemoryTest {
         "007m, 7000000",
         "9223372036854775807, 9223372036854775807",
         "8589934591gi, 9223372035781033984",
-    })
-    void parsesAmountsWrittenByGenv(String text, long bytes) {
-        assertThat(Memory.parse(text)).contains(new Memory(bytes));
-    }
-
-    @ParameterizedTest
-    @CsvSource({
+        // as users type them
         "4G, 4000000000",
         "4gb, 4000000000",
         "' 4 gib ', 4294967296",
@@ -35,7 +30,7 @@ class MemoryTest {
         "1.5g, 1500000000",
         "1.9, 1",
     })
-    void parsesAmountsTypedByUsers(String text, long bytes) {
+    void parsesAmounts(String text, long bytes) {
         assertThat(Memory.parse(text)).contains(new Memory(bytes));
     }
 
@@ -67,14 +62,18 @@ class MemoryTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"0, 0", "999999, 0", "1000000, 1", "1153433599, 1153", "1153999999, 1153"})
-    void megabytesAreDecimalAndRoundedDown(long bytes, long megabytes) {
+    @CsvSource({
+        "0, 0, 0",
+        "1, 0, 1",
+        "999999, 0, 1",
+        "1000000, 1, 1",
+        "1048576, 1, 1",
+        "1048577, 1, 2",
+        "1153999999, 1153, 1101",
+        "9223372036854775807, 9223372036854, 8796093022208"
+    })
+    void megabytesAreRoundedDownAndMebibytesUp(long bytes, long megabytes, long mebibytes) {
         assertThat(new Memory(bytes).megabytes()).isEqualTo(megabytes);
-    }
-
-    @ParameterizedTest
-    @CsvSource({"0, 0", "1, 1", "1048575, 1", "1048576, 1", "1048577, 2", "9223372036854775807, 8796093022208"})
-    void mebibytesAreRoundedUp(long bytes, long mebibytes) {
         assertThat(new Memory(bytes).mebibytes()).isEqualTo(mebibytes);
     }
 }

@@ -103,24 +103,18 @@ class CgroupPathTest {
         assertThat(describe(CgroupPath.parse(expand(path)))).as(source).isEqualTo(expected);
     }
 
-    @Test
-    void findsThePodInAnyHierarchyOfVersion1AndTheUnitInThatOfSystemd() {
-        assertThat(parseFile("11:devices:/kubepods/pod{UID}/{ID}\n1:name=systemd:/system.slice/docker.service\n0::/\n"))
-                .isEqualTo("unit docker.service, unknown engine in pod UID");
-    }
-
-    @Test
-    void findsTheJobOfVersion1BesidesTheServiceOfSystemd() {
-        assertThat(parseFile("""
-            11:cpuset:/slurm/uid_1000/job_195428/step_batch
-            1:name=systemd:/system.slice/slurmd.service
-            """)).isEqualTo("unit slurmd.service, job 195428");
-    }
-
-    @Test
-    void prefersAFactToAClaim() {
-        assertThat(parseFile("2:pids:{USER}/docker-{OTHER}.scope\n1:devices:/docker/{ID}\n"))
-                .isEqualTo("docker");
+    /** Lines of version 1, with a semicolon between them. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        11:devices:/kubepods/pod{UID}/{ID};1:name=systemd:/system.slice/docker.service;0::/ | unit docker.service, unknown engine in pod UID
+        11:cpuset:/slurm/uid_1000/job_195428/step_batch;1:name=systemd:/system.slice/slurmd.service | unit slurmd.service, job 195428
+        # a fact before a claim
+        2:pids:{USER}/docker-{OTHER}.scope;1:devices:/docker/{ID} | docker
+        ;x;0:;:: | nothing
+        """)
+    void combinesTheLines(String lines, String expected) {
+        var text = expand(lines).replace(';', '\n') + "\n";
+        assertThat(describe(CgroupPath.parseFile(text, true))).isEqualTo(expected);
     }
 
     @Test
@@ -128,15 +122,6 @@ class CgroupPathTest {
         var text = "0::/system.slice/slurmstepd.scope/job_12/step_0/" + "a/".repeat(2000);
         assertThat(describe(CgroupPath.parseFile(text, false))).isEqualTo("job 12");
         assertThat(CgroupPath.parseFile("0::/slurm/uid_0/job_12", false)).isEqualTo(Workload.NONE);
-    }
-
-    @Test
-    void ignoresLinesOfAnotherForm() {
-        assertThat(parseFile("\nx\n0:\n::\n")).isEqualTo("nothing");
-    }
-
-    private static String parseFile(String text) {
-        return describe(CgroupPath.parseFile(expand(text), true));
     }
 
     private static String expand(String path) {

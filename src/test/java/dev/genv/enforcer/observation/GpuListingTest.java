@@ -17,6 +17,7 @@ import dev.genv.enforcer.observation.GpuListing.DeviceStatuses;
 import dev.genv.enforcer.observation.GpuListing.GpuHistory;
 import java.util.List;
 import java.util.Map;
+import java.util.StringJoiner;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -26,6 +27,57 @@ import org.junit.jupiter.params.provider.ValueSource;
 class GpuListingTest {
     private final GpuHistory gpus = new GpuHistory();
     private final Findings findings = new Findings();
+
+    /** The lines of the processes and of the devices, each with an exit code if that is not 0. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '^', textBlock = """
+        GPU-0, 812, 5      | {BOTH} | 812 0=5 |
+        ^^                 | {BOTH} | ^^ |
+        GPU-0, 812, 5;GPU-1, 812, 7     | {BOTH} | 812 0=5 1=7 |
+        GPU-0, 812, [N/A]  | {BOTH} | 812 0=? |
+        GPU-0, 812, -1     | {BOTH} | 812 0=? |
+        # with MIG
+        GPU-0, 812, 5;GPU-0, 812, 8     | {BOTH} | 812 0=13 |
+        GPU-0, 812, 5;GPU-0, 812, [N/A] | {BOTH} | 812 0=? |
+        GPU-0, [Insufficient Permissions], [Insufficient Permissions] | {BOTH} | ^^ | EVERY_PROCESS GPU_PROCESS_HIDDEN: nvidia-smi printed: GPU-0, [Insufficient Permissions], [Insufficient Permissions]: a process on a MIG device is hidden from an unprivileged container
+        MIG-1, 812, 9      | {BOTH} | ^^ | EVERY_PROCESS DEVICE_UNKNOWN: nvidia-smi lists process 812 on MIG-1, which is none of its devices
+        garbage;GPU-0, 812, 5 | {BOTH} | 812 0=5 | EVERY_PROCESS GPU_LINE_UNREADABLE: nvidia-smi printed: garbage
+        GPU-0, 0812, 5     | {BOTH} | ^^ | EVERY_PROCESS GPU_LINE_UNREADABLE: nvidia-smi printed: GPU-0, 0812, 5
+        GPU-0, 4294968108, 5 | {BOTH} | ^^ | EVERY_PROCESS GPU_LINE_UNREADABLE: nvidia-smi printed: GPU-0, 4294968108, 5
+        GPU-0, 812, 5      | 0, GPU-0, 1;1, GPU-1, 1;2, GPU-1, 1 | 812 0=5 | EVERY_PROCESS GPU_LINE_UNREADABLE: nvidia-smi names a device twice: 2, GPU-1, 1
+        GPU-0, 812, 5      | 0, GPU-0, 1;1, [GPU is lost], [GPU is lost] | 812 0=5 | EVERY_PROCESS GPU_LOST: nvidia-smi printed: 1, [GPU is lost], [GPU is lost]: the processes on that GPU are unknown; reset it or reboot
+        [GPU is lost], 812, 5 | 0, [GPU is lost], 1;1, [GPU is lost], 1 | ^^ | EVERY_PROCESS GPU_LOST: nvidia-smi printed: 0, [GPU is lost], 1: the processes on that GPU are unknown; reset it or reboot
+        Unable to determine the device handle for GPU0: Unknown Error@15 | {BOTH} | ^^ | PROCESSES GPU_LOST: nvidia-smi exited with 15: Unable to determine the device handle for GPU0: Unknown Error: the processes on that GPU are unknown; reset it or reboot
+        NVIDIA-SMI has failed@9  | {BOTH} | ^^ | PROCESSES GPU_TOOL_FAILED: nvidia-smi exited with 9: NVIDIA-SMI has failed
+        No devices were found@6  | {BOTH} | ^^ | PROCESSES GPU_TOOL_FAILED: nvidia-smi found no devices at first, and then 2
+        No devices were found@6  | No devices were found@6 | ^^ |
+        No devices were found    | No devices were found | ^^ |
+        """)
+    void listsProcessesOrSaysWhatIsMissing(String processes, String devices, String usage, @Nullable String missing) {
+        var both = "0, GPU-0, 16384;1, GPU-1, 16384";
+        var listing = gpus.interpret(new GpuFacts(answer(processes), answer(devices.replace("{BOTH}", both))));
+        var used = new StringJoiner(" ");
+        listing.usage().forEach((pid, uses) -> {
+            used.add(pid.toString());
+            uses.forEach(use -> used.add("%d=%s"
+                    .formatted(
+                            use.device(),
+                            use.memory() == null ? "?" : use.memory().mebibytes())));
+        });
+        assertThat(used).hasToString(usage);
+        var problem = listing.problems().stream().findFirst();
+        assertThat(problem.map(first -> "%s %s: %s"
+                                .formatted(listing.missing().iterator().next(), first.code(), first.detail()))
+                        .orElse(null))
+                .isEqualTo(missing);
+        assertThat(listing.missing()).hasSize(missing == null ? 0 : 1);
+    }
+
+    private static Reading<ToolOutput> answer(String text) {
+        var parts = text.split("@", -1);
+        var lines = parts[0].isEmpty() ? "" : parts[0].replace(";", "\n") + "\n";
+        return output(parts.length == 1 ? 0 : Integer.parseInt(parts[1]), lines);
+    }
 
     @ParameterizedTest
     @CsvSource({
@@ -76,6 +128,7 @@ class GpuListingTest {
         gpus.findLost(Map.of("a", 0, "b", 1));
         gpus.recordBoot("one");
         assertThat(gpus.findLost(Map.of("a", 0))).isPresent();
+        assertThat(gpus.findLost(Map.of("a", 0, "b", 1))).isEmpty();
         gpus.recordBoot("two");
         assertThat(gpus.findLost(Map.of("a", 0))).isEmpty();
     }

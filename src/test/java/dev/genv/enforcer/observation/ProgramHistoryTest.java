@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -24,15 +25,6 @@ class ProgramHistoryTest {
     private static final Path SERVER = Path.of("/opt/server");
 
     private final ProgramHistory history = new ProgramHistory();
-
-    @Test
-    void keepsTheFilesThatAPathHad() {
-        var old = file(1, 2, 3);
-        var present = file(1, 4, 5);
-        history.record(SERVER, old);
-        assertThat(history.record(Path.of("/opt/other"), present)).containsExactly(present);
-        assertThat(history.record(SERVER, present)).containsExactlyInAnyOrder(old, present);
-    }
 
     @ParameterizedTest
     @CsvSource({
@@ -84,25 +76,29 @@ class ProgramHistoryTest {
                 .collect(Collectors.toSet());
     }
 
-    /** Root may install another program whose file gets the number of the one that was removed. */
-    @Test
-    void laterFileWithTheNumberOfAnEarlierOneIsAnother() {
-        history.record(SERVER, file(1, 2, 3));
-        assertThat(history.record(SERVER, file(1, 4, 5))).doesNotContain(file(1, 2, 6));
+    /** The files that a path had, one after the other, as file system, number and creation time. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        1 2 3, 1 4 5        | 1 2 3, 1 4 5
+        1 2 3, 1 4 5, 1 2 3 | 1 2 3, 1 4 5
+        # root may install a program whose file gets the number of one that was removed
+        1 2 3, 1 2 6        | 1 2 3, 1 2 6
+        1 2 0, 1 4 5        | 1 4 5
+        # a user can mount a file system that gets the number of one that was unmounted, with any file in it
+        1 2 3, 7 2 3, 1 4 5 | 1 4 5
+        """)
+    void keepsTheFilesOfOneFileSystemWhoseCreationTimeIsKnown(String files, String kept) {
+        history.record(Path.of("/opt/other"), file(1, 8, 8));
+        var known = files(files).map(file -> history.record(SERVER, file)).toList();
+        assertThat(known.getLast())
+                .containsExactlyInAnyOrderElementsOf(files(kept).toList());
     }
 
-    @Test
-    void forgetsAFileWhoseCreationTimeIsUnknown() {
-        history.record(SERVER, file(1, 2, 0));
-        assertThat(history.record(SERVER, file(1, 4, 5))).containsExactly(file(1, 4, 5));
-    }
-
-    /** A user can mount a file system that gets the number of one that was unmounted, with any file in it. */
-    @Test
-    void forgetsTheFilesOfAnotherFileSystem() {
-        history.record(SERVER, file(1, 2, 3));
-        history.record(SERVER, file(7, 2, 3));
-        assertThat(history.record(SERVER, file(1, 4, 5))).containsExactly(file(1, 4, 5));
+    private static Stream<ProgramFile> files(String text) {
+        return Stream.of(text.split(", "))
+                .map(file ->
+                        Stream.of(file.split(" ")).mapToLong(Long::parseLong).toArray())
+                .map(numbers -> file(numbers[0], numbers[1], numbers[2]));
     }
 
     @Test

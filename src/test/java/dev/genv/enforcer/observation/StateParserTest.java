@@ -22,8 +22,6 @@ import java.nio.file.Path;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 class StateParserTest {
     private static final Directory PRESENT = directory(2, 3);
@@ -34,41 +32,29 @@ class StateParserTest {
     private final StateParser parser = new StateParser("/var/tmp/genv");
 
     @Test
-    void replacedDirectoryIsReportedOnce() {
-        assertUnchanged(new Directory.Absent());
-        assertUnchanged(directory(7, 1));
-        assertChanged(directory(8, 2), "/var/tmp/genv is another directory");
-        assertUnchanged(directory(8, 2));
+    void replacedDirectoryIsReportedOnceAndAMissingOneInEachObservation() {
+        assertReported(null, new Directory.Absent());
+        assertReported(null, directory(7, 1));
+        assertReported("/var/tmp/genv is another directory", directory(8, 2));
+        assertReported(null, directory(8, 2));
         // File systems give the number of a directory that was removed to the next one.
-        assertChanged(directory(8, 3), "is another directory");
+        assertReported("is another directory", directory(8, 3));
+        assertReported("/var/tmp/genv existed at an earlier observation and is gone", new Directory.Absent());
+        assertReported("is gone", new Directory.Absent());
+        assertReported(null, directory(8, 3));
+        // What was not read is neither the same directory nor another one.
+        assertReported(null, FAILED);
+        assertReported(null, new Directory.UserMount(1000, "fuse", "/var/tmp/genv"));
+        assertReported(null, new Directory.Stale(""));
+        assertReported(null, directory(8, 3));
     }
 
-    @Test
-    void removedDirectoryIsReportedWhileItIsMissing() {
-        assertUnchanged(directory(7, 1));
-        assertChanged(new Directory.Absent(), "/var/tmp/genv existed at an earlier observation and is gone");
-        assertChanged(new Directory.Absent(), "is gone");
-        assertUnchanged(directory(7, 1));
-    }
-
-    /** What was not read is neither the same directory nor another one. */
-    @Test
-    void unreadDirectoryIsNoProblem() {
-        assertUnchanged(directory(7, 1));
-        assertUnchanged(FAILED);
-        assertUnchanged(new Directory.UserMount(1000, "fuse", "/var/tmp/genv"));
-        assertUnchanged(new Directory.Stale(""));
-        assertUnchanged(directory(7, 1));
-    }
-
-    private void assertUnchanged(Directory directory) {
-        assertThat(parser.recordDirectory(directory)).isEmpty();
-    }
-
-    private void assertChanged(Directory directory, String what) {
-        assertThat(parser.recordDirectory(directory)).hasValueSatisfying(problem -> {
-            assertThat(problem.code()).isEqualTo(ProblemCode.STATE_DIRECTORY_REPLACED);
-            assertThat(problem.detail()).contains(what);
+    private void assertReported(@Nullable String what, Directory directory) {
+        var problem = parser.recordDirectory(directory);
+        assertThat(problem.isPresent()).isEqualTo(what != null);
+        problem.ifPresent(reported -> {
+            assertThat(reported.code()).isEqualTo(ProblemCode.STATE_DIRECTORY_REPLACED);
+            assertThat(reported.detail()).contains(String.valueOf(what));
         });
     }
 
@@ -106,25 +92,17 @@ class StateParserTest {
         assertThat(devices(parser.parse(one, none)).devices()).hasSize(1);
     }
 
-    @ParameterizedTest
-    @CsvSource({"2g, 1m, 2g", "1m, 2g, 2g", ", 1m, ", "1m, , "})
-    void environmentHasThePidsOfBothAndTheLargerCapacity(
-            @Nullable String earlier, @Nullable String later, @Nullable String capacity) {
-        var environment = environments(parser.parse(
-                        facts(files().env("a", 1003, "alice", earlier, 7)),
-                        facts(files().env("a", 1003, "alice", later, 8))))
+    /** As two entries in one file, which {@code EnvsFileTest} tests. */
+    @Test
+    void differentEntriesOfAnEnvironmentAreMerged() {
+        var earlier = facts(files().env("a", 1003, "alice", "2g", 7));
+        var environment = environments(parser.parse(earlier, facts(files().env("a", 1003, "alice", "1m", 8))))
                 .getFirst();
         assertThat(environment.pids()).containsExactlyInAnyOrder(7, 8);
-        assertThat(environment.config().gpuMemory()).isEqualTo(capacity);
+        assertThat(environment.config().gpuMemory()).isEqualTo("2g");
         assertThat(environment.ownership().isDisputed()).isFalse();
-    }
-
-    @ParameterizedTest
-    @CsvSource({"1004, alice", "1003, bob"})
-    void environmentWithAnotherOwnerIsDisputed(long uid, String user) {
-        var state = parser.parse(
-                facts(files().env("a", 1003, "alice", null, 7)), facts(files().env("a", uid, user, null, 7)));
-        assertThat(environments(state).getFirst().ownership().isDisputed()).isTrue();
+        var another = parser.parse(earlier, facts(files().env("a", 1004, "alice", null, 7)));
+        assertThat(environments(another).getFirst().ownership().isDisputed()).isTrue();
     }
 
     /** Otherwise a user who makes the first reading fail would decide by the second one, whose time is known. */

@@ -7,22 +7,12 @@ import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.observation.ListedProcesses.UnreadProcesses;
-import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class UnreadProcessesTest {
     private static final Reading<Bytes> STAT = Reading.of(Bytes.EMPTY);
     private final UnreadProcesses unread = new UnreadProcesses();
-    private Findings findings = new Findings();
-
-    @Test
-    void anExitedProcessIsNotUnread() {
-        observe(7);
-        observe(List.of(process(7, Reading.failed(Failure.ABSENT, ""))));
-        assertThat(findings.missing()).isEmpty();
-        assertThat(unread.pids()).isEmpty();
-    }
 
     /** New processes, which users start at any rate, do not overtake those that wait. */
     @Test
@@ -32,24 +22,21 @@ class UnreadProcessesTest {
         assertThat(unread.pids()).containsExactly(6, 7, 1, 2);
         observe(3, 2, 1);
         assertThat(unread.pids()).containsExactly(1, 2, 3);
+        observe();
+        assertThat(unread.pids()).isEmpty();
     }
 
     private void observe(int... pids) {
-        observe(IntStream.of(pids).mapToObj(pid -> process(pid, STAT)).toList());
+        unread.observe(IntStream.of(pids).mapToObj(UnreadProcessesTest::process).toList(), new Findings());
     }
 
-    private void observe(List<ProcessFacts> processes) {
-        findings = new Findings();
-        unread.observe(processes, findings);
-    }
-
-    private static ProcessFacts process(int pid, Reading<Bytes> stat) {
+    private static ProcessFacts process(int pid) {
         return new ProcessFacts(
                 pid,
-                stat,
+                STAT,
                 Reading.of(1000L),
                 Reading.failed(Failure.NO_TIME, "why"),
                 Reading.failed(Failure.SKIPPED, ""),
-                stat);
+                STAT);
     }
 }

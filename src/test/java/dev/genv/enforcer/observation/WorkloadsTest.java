@@ -23,17 +23,16 @@ class WorkloadsTest {
     private final Workloads workloads = new Workloads();
 
     @Test
-    void remembersTheCgroup() {
+    void remembersTheCgroupOfAProcessUntilItIsGone() {
+        assertThat(observe(Reading.failed(Failure.DENIED, ""), "")).isNull();
+        assertThat(workloads.known()).isEmpty();
         var first = observe(cgroup("/docker/" + ID), "");
         assertThat(first).extracting(Workload::container).isNotNull();
         assertThat(workloads.known()).containsExactly(JOB);
         assertThat(observe(SKIPPED, "")).isEqualTo(first);
-    }
-
-    @Test
-    void knowsNoProcessWhoseCgroupCannotBeRead() {
-        assertThat(observe(Reading.failed(Failure.DENIED, ""), "")).isNull();
+        workloads.retain(Set.of());
         assertThat(workloads.known()).isEmpty();
+        assertThat(observe(SKIPPED, "")).isNull();
     }
 
     @Test
@@ -51,14 +50,6 @@ class WorkloadsTest {
     }
 
     @Test
-    void forgetsProcessesThatAreGone() {
-        observe(cgroup("/docker/" + ID), "");
-        workloads.retain(Set.of());
-        assertThat(workloads.known()).isEmpty();
-        assertThat(observe(SKIPPED, "")).isNull();
-    }
-
-    @Test
     void boundsWhatItRemembers() {
         for (var pid = 1; pid <= Workloads.MOST_REMEMBERED + 10; pid++) {
             workloads.resolve(new ProcessId(pid, 1), cgroup("/docker/" + ID), "");
@@ -69,29 +60,19 @@ class WorkloadsTest {
     }
 
     @Test
-    void prefersTheJobOfTheCgroupToThatOfTheEnviron() {
-        var path = "/system.slice/slurmstepd.scope/job_7/step_0";
-        assertThat(observe(cgroup(path), "8"))
+    void prefersTheJobOfTheCgroupAndRemembersThatOfAnEnvironThatWasOverwritten() {
+        assertThat(observe(cgroup("/system.slice/slurmstepd.scope/job_7/step_0"), "8"))
                 .extracting(Workload::slurmJob)
-                .isEqualTo(job("7", WorkloadSource.CGROUP));
-    }
-
-    @Test
-    void remembersTheJobOfAnEnvironThatWasOverwritten() {
-        observe(cgroup("/"), "8");
+                .isEqualTo(new SlurmJob("7", WorkloadSource.CGROUP));
         assertThat(observe(cgroup("/"), null))
                 .extracting(Workload::slurmJob)
-                .isEqualTo(job("8", WorkloadSource.ENVIRON));
+                .isEqualTo(new SlurmJob("8", WorkloadSource.ENVIRON));
         assertThat(observe(cgroup("/"), "")).isNull();
     }
 
     private @Nullable Workload observe(Reading<Bytes> cgroup, @Nullable String job) {
         workloads.begin();
         return workloads.resolve(JOB, cgroup, job);
-    }
-
-    private static SlurmJob job(String id, WorkloadSource by) {
-        return new SlurmJob(id, by);
     }
 
     private static Reading<Bytes> cgroup(String path) {

@@ -16,6 +16,7 @@ import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -93,7 +94,9 @@ class PolicyFuzzTest {
             for (var planned : given.plan().actions()) {
                 assertThat(planned.causes())
                         .isNotEmpty()
-                        .isSubsetOf(given.plan().violations());
+                        .isSubsetOf(given.plan().violations())
+                        .as("enforced ones first")
+                        .isSortedAccordingTo(Comparator.comparing(cause -> !given.enforces(cause.rule())));
                 assertThat(planned.enforced())
                         .isEqualTo(planned.rules().stream().anyMatch(given::enforces));
                 for (var rule : planned.rules()) {

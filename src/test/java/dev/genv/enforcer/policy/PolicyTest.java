@@ -3,7 +3,6 @@ package dev.genv.enforcer.policy;
 import static dev.genv.enforcer.testsupport.KnownRules.ENV_DEVICES;
 import static dev.genv.enforcer.testsupport.KnownRules.ENV_MEMORY;
 import static dev.genv.enforcer.testsupport.KnownRules.MAX_DEVICES_PER_USER;
-import static dev.genv.enforcer.testsupport.KnownRules.NON_ENV_PROCESSES;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.id;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
@@ -106,29 +105,6 @@ class PolicyTest {
         assertThat(joined.host()).isNull();
         assertThat(joined.message())
                 .isEqualTo("User raz is using 2 devices on 2 hosts which is 2 more than the maximum allowed");
-    }
-
-    @Test
-    void ruleWithoutModeIsOff() {
-        var policy = KnownRules.policy(Map.of(ENV_DEVICES, RuleMode.ENFORCE, ENV_MEMORY, RuleMode.OFF), NO_DEVICES);
-        var plan = policy.check(fleetThatBreaksEveryRule(), Set.of());
-        assertThat(plan.violations()).extracting(Violation::rule).containsExactly(ENV_DEVICES);
-        assertThat(policy.modeOf(NON_ENV_PROCESSES)).isEqualTo(RuleMode.OFF);
-        assertThat(policy.modeOf(ENV_DEVICES)).isEqualTo(RuleMode.ENFORCE);
-    }
-
-    @Test
-    void actionIsEnforcedWhenOneOfItsRulesIs() {
-        var fleet = host().devices(2)
-                .with(env("a").capacity("1000mi").attached(0))
-                .with(process(1).inEnvironment("a").uses(0, "1100mi").uses(1))
-                .fleet();
-        var modes = Map.of(ENV_DEVICES, RuleMode.AUDIT, ENV_MEMORY, RuleMode.ENFORCE);
-        var plan = KnownRules.policy(modes, Limits.NONE).check(fleet, Set.of());
-        assertThat(plan.actions()).singleElement().satisfies(action -> {
-            assertThat(action.rules()).as("enforced ones first").containsExactly(ENV_MEMORY, ENV_DEVICES);
-            assertThat(action.enforced()).isTrue();
-        });
     }
 
     @Test

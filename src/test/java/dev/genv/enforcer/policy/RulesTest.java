@@ -49,24 +49,22 @@ class RulesTest {
                 .flatExtracting(RuleDefinition::settings)
                 .extracting(RuleSetting::name)
                 .doesNotHaveDuplicates();
+        assertThat(Rules.definitions()).filteredOn(RuleDefinition::hasLimit).hasSize(2);
     }
 
     @ParameterizedTest
     @MethodSource("dev.genv.enforcer.policy.Rules#definitions")
-    void nameAndTextsSuitSettingsAndDocuments(RuleDefinition rule) {
+    void namesAndTextsSuitSettingsMailPageAndDocuments(RuleDefinition rule) {
         assertThat(rule.name()).matches("[a-z]+(-[a-z]+)+");
+        assertThat(rule.title()).matches("[A-Z][^|`\n.]+");
+        assertThat(rule.advice()).matches("[A-Z][^|\n\"]+\\.").hasSizeLessThan(400);
         assertThat(rule.settings())
                 .allSatisfy(setting -> assertThat(setting.meaning()).matches("[A-Z][^|\n]+\\."));
+        assertThat(rule.settings().getFirst().name())
+                .as("a limit has the rule's")
+                .isEqualTo(rule.name());
+        assertThat(rule.modeSetting().name()).isEqualTo(rule.name() + (rule.hasLimit() ? "-mode" : ""));
         assertThat(rule.modeSetting().kind()).isIn(RuleSetting.Kind.MODE, RuleSetting.Kind.REPORT_MODE);
-    }
-
-    @Test
-    void aLimitTakesTheNameOfTheRule() {
-        assertThat(Rules.definitions()).allSatisfy(rule -> {
-            assertThat(rule.settings().getFirst().name()).isEqualTo(rule.name());
-            assertThat(rule.modeSetting().name()).isEqualTo(rule.name() + (rule.hasLimit() ? "-mode" : ""));
-        });
-        assertThat(Rules.definitions()).filteredOn(RuleDefinition::hasLimit).hasSize(2);
     }
 
     @Test
@@ -106,13 +104,6 @@ class RulesTest {
                         .as("the effect of %s was recorded", command)
                         .hasEntrySatisfying(
                                 command, effect -> assertThat(changes(effect)).hasSize(1)));
-    }
-
-    @ParameterizedTest
-    @MethodSource("dev.genv.enforcer.policy.Rules#definitions")
-    void textsSuitMailPageAndDocuments(RuleDefinition rule) {
-        assertThat(rule.title()).matches("[A-Z][^|`\n.]+");
-        assertThat(rule.advice()).matches("[A-Z][^|\n\"]+\\.").hasSizeLessThan(400);
     }
 
     private static Set<String> changes(String effect) {

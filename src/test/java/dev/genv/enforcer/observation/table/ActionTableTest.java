@@ -52,6 +52,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -196,24 +197,12 @@ class ActionTableTest {
         return Stream.of(actions).map(results::get).toList();
     }
 
-    @Test
-    void sendsTheSignal() throws Exception {
-        assertThat(terminate(observe())).isEqualTo(SIGNALLED);
-        assertThat(child.awaitExit()).isEqualTo(143);
-    }
-
-    @Test
-    void sendsSigkillIfPlanned() throws Exception {
-        assertThat(execute(new Action.Terminate("gpu-1", observe(), Signal.KILL)))
-                .containsExactly(SIGNALLED);
-        assertThat(child.awaitExit()).isEqualTo(137);
-    }
-
-    /** As the kernel shows one that waits for a device and may never exit. */
-    @Test
-    void processInAnUninterruptibleSleepIsSignalled() throws Exception {
-        process.state('D');
-        assertThat(terminate(observe())).isEqualTo(SIGNALLED);
+    @ParameterizedTest
+    @CsvSource({"TERM, 143", "KILL, 137"})
+    void sendsTheSignal(Signal signal, int status) throws Exception {
+        process.state('D'); // uninterruptible, as one that waits for a device and may never exit
+        assertThat(execute(new Action.Terminate("gpu-1", observe(), signal))).containsExactly(SIGNALLED);
+        assertThat(child.awaitExit()).isEqualTo(status);
     }
 
     @Test
@@ -622,37 +611,26 @@ class ActionTableTest {
 
     @Test
     void invalidFileIsLeftUnchanged() throws Exception {
-        for (var content : List.of("", "{", "{\"devices\": {\"0\": {\"total_memory\": null, \"eids\": {}}}}")) {
-            var result = detachWhile(once(() -> Files.writeString(devices, content)));
-            assertThat(result.outcome()).isEqualTo(Outcome.FAILED);
-            assertThat(result.detail()).startsWith("devices.json ");
-            assertThat(devices).hasContent(content);
-        }
-    }
-
-    @Test
-    void whatIsNoRegularFileIsNotReplaced() throws Exception {
-        var target = folder.resolve("target");
+        var target = Files.writeString(folder.resolve("target"), "target");
         for (var change : Map.<String, Change>of(
-                        "is a symbolic link",
-                        () -> Files.createSymbolicLink(devices, Files.writeString(target, "target")),
-                        "is not a regular file",
-                        () -> Programs.fifo(devices))
+                        "devices.json is empty", () -> Files.writeString(devices, ""),
+                        "devices.json is not JSON", () -> Files.writeString(devices, "{"),
+                        "devices.json has the form",
+                                () -> Files.writeString(
+                                        devices, "{\"devices\": {\"0\": {\"total_memory\": null, \"eids\": {}}}}"),
+                        "is a symbolic link", () -> Files.createSymbolicLink(devices, target),
+                        "is not a regular file", () -> Programs.fifo(devices),
+                        "larger than", () -> Files.write(devices, new byte[StateFile.LARGEST + 1]))
                 .entrySet()) {
             var result = detachWhile(once(() -> {
                 Files.delete(devices);
                 change.getValue().happens();
             }));
+            assertThat(result.outcome()).isEqualTo(Outcome.FAILED);
             assertThat(result.detail()).contains("devices.json").contains(change.getKey());
             Files.delete(devices);
         }
         assertThat(target).hasContent("target");
-    }
-
-    @Test
-    void fileThatIsTooLargeIsNotReplaced() throws Exception {
-        var result = detachWhile(once(() -> Files.write(devices, new byte[StateFile.LARGEST + 1])));
-        assertThat(result.detail()).contains("devices.json").contains("larger than");
     }
 
     @Test

@@ -128,11 +128,6 @@ final class ImmunityRows {
                             + " cannot be read: run as root with --cap-add DAC_READ_SEARCH")
                     .problem("MISSING_PRIVILEGE: KILL: processes of other users cannot be signalled: run as root with"
                             + " --cap-add KILL"),
-            row(
-                            "a profile of a container engine",
-                            machine -> machine.access(-1, 4026531836L, "docker-default (enforce)"))
-                    .problem("MISSING_PRIVILEGE: APPARMOR: the profile docker-default prevents reading and signalling"
-                            + " other processes: run with --security-opt apparmor=unconfined"),
             row("another PID namespace", machine -> {
                         machine.requireHostPid = true;
                         machine.access(-1, 4026532281L, "");

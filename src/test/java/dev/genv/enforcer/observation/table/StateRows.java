@@ -35,9 +35,6 @@ final class StateRows {
             row("a torn envs.json", machine -> machine.file("envs.json", "{\"envs\": ["))
                     .problem("STATE_UNREADABLE: envs.json is not JSON: it ends too early (line 1, column 11)")
                     .missing(ENVIRONMENTS),
-            row("an empty envs.json", machine -> machine.file("envs.json", ""))
-                    .problem("STATE_UNREADABLE: envs.json is empty")
-                    .missing(ENVIRONMENTS),
             row("an unreadable envs.json and a process without an id", machine -> {
                         machine.process(812, ALICE);
                         machine.file("envs.json", "");
@@ -135,12 +132,6 @@ final class StateRows {
                         machine.envs(env("a", ALICE, "alice", "", "\"k\""));
                     })
                     .problem(KERNELS + "reading its arguments hangs (and 1 more)"),
-            row("a running kernel, and arguments that do not answer", machine -> {
-                        machine.process(50, ALICE).arguments("python", "-f", "/run/kernel-k.json");
-                        ProcessRows.hang(machine, 51, ALICE, "cmdline");
-                        machine.envs(env("a", ALICE, "alice", "", "\"k\""));
-                    })
-                    .check(seen -> assertThat(seen.environments()).hasSize(1)),
             row("unreadable arguments", machine -> {
                         var arguments = machine.process(51, ALICE).file("cmdline");
                         Files.delete(arguments);
@@ -152,12 +143,6 @@ final class StateRows {
                             "an environment that is recorded twice",
                             machine -> machine.envs(env("a", ALICE, "alice", "812"), env("a", ALICE, "alice", "812")))
                     .problem("ENTRY_UNREADABLE: environment a is there more than once"),
-            row("a directory in place of envs.json", machine -> {
-                        machine.noFile("envs.json");
-                        Files.createDirectory(machine.state.resolve("envs.json"));
-                    })
-                    .problem("STATE_UNREADABLE: envs.json: is not a regular file")
-                    .missing(ENVIRONMENTS),
             row("a file lease on envs.json", machine -> {
                         machine.open.add(RealFlock.takeLease(machine.state.resolve("envs.json")));
                     })

@@ -31,9 +31,6 @@ final class WorkloadRows {
     private static final Container CONTAINER = new Container(ID, "containerd", WorkloadSource.CGROUP);
 
     static final List<FactRow> ROWS = List.of(
-            row("no workload", _ -> {}).check(workload(null)),
-            row("a service", machine -> cgroup(machine, "/system.slice/ollama.service"))
-                    .check(workload(new Workload("ollama.service", null, null, null))),
             row("a container", machine -> cgroup(machine, "/system.slice/docker-" + ID + ".scope"))
                     .check(workload(
                             new Workload(null, new Container(ID, "docker", WorkloadSource.CGROUP), null, null))),
@@ -102,8 +99,6 @@ final class WorkloadRows {
                         cgroup(machine, "/system.slice/docker-" + ID + ".scope");
                     })
                     .check(account("alice")),
-            row("a pod", machine -> cgroup(machine, POD))
-                    .check(workload(new Workload(null, CONTAINER, new Pod(UID), null))),
             row("a pod that was observed before", machine -> cgroup(machine, POD))
                     .then(_ -> {})
                     .check(workload(new Workload(null, CONTAINER, new Pod(UID), null))),
