@@ -8,12 +8,12 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Memory;
-import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
@@ -33,16 +33,13 @@ public final class SnapshotJson {
         var root = new Fields(json);
         var envs = EnvsFile.of(root.child("envs"));
         var file = DevicesFile.of(root.child("devices"));
-        refuse(envs.problems());
-        refuse(file.problems());
-        var processes = processes(root.child("processes"));
-        var listed = Membership.ofListedPids(envs.environments());
+        for (var problem : Entries.both(envs.problems(), file.problems())) {
+            throw unreadable(problem.detail());
+        }
         var living = envs.byId().keySet();
         return new Snapshot(
                 host,
-                processes.stream()
-                        .map(process -> process.with(Membership.resolve(process.membership(), process.pid(), listed)))
-                        .toList(),
+                processes(root.child("processes"), Membership.ofListedPids(envs.environments())),
                 envs.environments(),
                 file.devices().stream()
                         .map(device -> device.retainAttachments(living))
@@ -52,22 +49,18 @@ public final class SnapshotJson {
                 List.of());
     }
 
-    private static void refuse(List<Problem> problems) throws UnreadableException {
-        if (!problems.isEmpty()) {
-            throw unreadable(problems.getFirst().detail());
-        }
-    }
-
     private static UnreadableException unreadable(String entry) {
         return new UnreadableException("has an entry that cannot be read: " + entry);
     }
 
     /**
-     * Parses {@code {"processes": […]}}. Each process has the membership that its environ names; uids and start times are unknown.
+     * Parses {@code {"processes": […]}}. Uids and start times are unknown.
      *
+     * @param listed the pids that environments list
      * @throws UnreadableException if anything in it is invalid
      */
-    private static List<GpuProcess> processes(JsonNode root) throws UnreadableException {
+    private static List<GpuProcess> processes(JsonNode root, Map<Integer, Membership.Unknown> listed)
+            throws UnreadableException {
         var byPid = new LinkedHashMap<Integer, GpuProcess>();
         for (var entry : new Fields(root).array("processes")) {
             var name = "a process";
@@ -77,7 +70,7 @@ public final class SnapshotJson {
                 var entries = fields.array("used_gpu_memory");
                 name = "process " + pid;
                 var usage = usage(entries);
-                var membership = membership(entry.path("eid"));
+                var membership = Membership.resolve(membership(entry.path("eid")), pid, listed);
                 if (byPid.putIfAbsent(pid, new GpuProcess(new ProcessId(pid, 0), null, "", membership, usage))
                         != null) {
                     name = "a process " + pid;

@@ -36,6 +36,12 @@ public final class GpuQuery {
             "this container has lost its access to the GPUs, as systemctl daemon-reload"
                     + " takes it away, and must be recreated; on a plain host, load the driver again or reboot";
 
+    private static final String GPU_IS_LOST = "[GPU is lost]";
+    private static final String NO_HANDLE = "Unable to determine the device handle";
+    private static final String LOST = "the processes on that GPU are unknown; reset it or reboot";
+    private static final String HIDDEN = "a process on a MIG device is hidden from an unprivileged container";
+    private static final int MAX_PROBLEMS = 100;
+    private static final int LONGEST_SHOWN = 200;
     private static final Pattern MEBIBYTES = Pattern.compile("[0-9]{1,12}");
 
     private GpuQuery() {}
@@ -83,7 +89,7 @@ public final class GpuQuery {
     }
 
     private static String message(ToolOutput output) {
-        return "nvidia-smi exited with %d: %s".formatted(output.exitCode(), GpuToolProblems.shorten(firstLine(output)));
+        return "nvidia-smi exited with %d: %s".formatted(output.exitCode(), shorten(firstLine(output)));
     }
 
     private static ToolException failure(ToolOutput output) {
@@ -92,8 +98,8 @@ public final class GpuQuery {
         if (line.startsWith(NO_ACCESS)) {
             return new ToolException(ProblemCode.GPU_NEEDS_NEW_CONTAINER, message + ": " + NEW_CONTAINER, null);
         }
-        return line.contains(GpuToolProblems.NO_HANDLE)
-                ? new ToolException(ProblemCode.GPU_LOST, message + ": " + GpuToolProblems.LOST, null)
+        return line.contains(NO_HANDLE)
+                ? new ToolException(ProblemCode.GPU_LOST, message + ": " + LOST, null)
                 : new ToolException(message);
     }
 
@@ -101,6 +107,31 @@ public final class GpuQuery {
     public static @Nullable Memory mebibytes(String field) {
         var text = field.strip();
         return MEBIBYTES.matcher(text).matches() ? Memory.ofMebibytes(Long.parseLong(text)) : null;
+    }
+
+    /** Adds the problem that an invalid line shows. */
+    private static void addInvalid(List<Problem> problems, String line) {
+        var printed = "nvidia-smi printed: " + shorten(line);
+        if (line.contains(GPU_IS_LOST) || line.contains(NO_HANDLE)) {
+            addProblem(problems, ProblemCode.GPU_LOST, printed + ": " + LOST);
+        } else if (line.contains("[Insufficient Permissions]")) {
+            addProblem(problems, ProblemCode.GPU_PROCESS_HIDDEN, printed + ": " + HIDDEN);
+        } else {
+            addProblem(problems, ProblemCode.GPU_LINE_UNREADABLE, printed);
+        }
+    }
+
+    /** Adds a problem up to a limit, because invalid output may have megabytes. */
+    public static void addProblem(List<Problem> problems, ProblemCode code, String detail) {
+        if (problems.size() < MAX_PROBLEMS) {
+            problems.add(new Problem(code, detail));
+        } else if (problems.size() == MAX_PROBLEMS) {
+            problems.add(new Problem(ProblemCode.GPU_LINE_UNREADABLE, "nvidia-smi printed more invalid lines"));
+        }
+    }
+
+    public static String shorten(String text) {
+        return text.length() > LONGEST_SHOWN ? text.substring(0, LONGEST_SHOWN) + "…" : text;
     }
 
     /** The GPU tool gave no valid answer. */
@@ -127,43 +158,6 @@ public final class GpuQuery {
         }
     }
 
-    public static final class GpuToolProblems {
-        static final String GPU_IS_LOST = "[GPU is lost]";
-        static final String NO_HANDLE = "Unable to determine the device handle";
-        static final String LOST = "the processes on that GPU are unknown; reset it or reboot";
-        private static final String NO_PERMISSION = "[Insufficient Permissions]";
-        private static final String HIDDEN = "a process on a MIG device is hidden from an unprivileged container";
-        private static final int MAX_PROBLEMS = 100;
-        private static final int LONGEST_SHOWN = 200;
-
-        private GpuToolProblems() {}
-
-        /** Adds the problem that an invalid line shows. */
-        static void add(List<Problem> problems, String line) {
-            var printed = "nvidia-smi printed: " + shorten(line);
-            if (line.contains(GPU_IS_LOST) || line.contains(NO_HANDLE)) {
-                add(problems, ProblemCode.GPU_LOST, printed + ": " + LOST);
-            } else if (line.contains(NO_PERMISSION)) {
-                add(problems, ProblemCode.GPU_PROCESS_HIDDEN, printed + ": " + HIDDEN);
-            } else {
-                add(problems, ProblemCode.GPU_LINE_UNREADABLE, printed);
-            }
-        }
-
-        /** Adds a problem up to a limit, because invalid output may have megabytes. */
-        public static void add(List<Problem> problems, ProblemCode code, String detail) {
-            if (problems.size() < MAX_PROBLEMS) {
-                problems.add(new Problem(code, detail));
-            } else if (problems.size() == MAX_PROBLEMS) {
-                problems.add(new Problem(ProblemCode.GPU_LINE_UNREADABLE, "nvidia-smi printed more invalid lines"));
-            }
-        }
-
-        public static String shorten(String text) {
-            return text.length() > LONGEST_SHOWN ? text.substring(0, LONGEST_SHOWN) + "…" : text;
-        }
-    }
-
     public record GpuLines(List<GpuLine> lines, List<Problem> problems) {
         /** Parses the answer to {@link #PROCESSES}; an invalid line is a problem. */
         public static GpuLines parse(List<String> text) {
@@ -182,7 +176,7 @@ public final class GpuQuery {
         private static Optional<GpuLine> parse(String line, List<Problem> problems) {
             var match = LINE.matcher(line);
             if (!match.matches()) {
-                GpuToolProblems.add(problems, line);
+                addInvalid(problems, line);
                 return Optional.empty();
             }
             return Optional.of(
@@ -204,18 +198,18 @@ public final class GpuQuery {
                 if (fields.size() != 3
                         || !fields.get(0).matches("[0-9]{1,6}")
                         || fields.get(1).startsWith("[")) { // such as [GPU is lost], which identifies no device
-                    GpuToolProblems.add(problems, line);
+                    addInvalid(problems, line);
                     continue;
                 }
                 var uuid = fields.get(1);
                 if (byUuid.put(uuid, Integer.valueOf(fields.get(0))) != null) {
                     repeated.add(uuid);
-                    GpuToolProblems.add(
+                    addProblem(
                             problems,
                             ProblemCode.GPU_LINE_UNREADABLE,
-                            "nvidia-smi names a device twice: " + GpuToolProblems.shorten(line));
-                } else if (line.contains(GpuToolProblems.GPU_IS_LOST)) {
-                    GpuToolProblems.add(problems, line); // the device is known, but its processes are not
+                            "nvidia-smi names a device twice: " + shorten(line));
+                } else if (line.contains(GPU_IS_LOST)) {
+                    addInvalid(problems, line); // the device is known, but its processes are not
                 } else {
                     var memory = mebibytes(fields.get(2));
                     if (memory != null) {

@@ -52,10 +52,6 @@ public record GpuProcess(
                 .toList();
     }
 
-    public GpuProcess with(Membership other) {
-        return with(other, membershipBy);
-    }
-
     public GpuProcess with(Membership other, MembershipSource by) {
         return new GpuProcess(id, uid, command, other, by, usage, immunity, workload, user);
     }

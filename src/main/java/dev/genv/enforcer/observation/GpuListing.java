@@ -4,7 +4,6 @@ import dev.genv.enforcer.gpu.GpuQuery;
 import dev.genv.enforcer.gpu.GpuQuery.GpuDevices;
 import dev.genv.enforcer.gpu.GpuQuery.GpuLine;
 import dev.genv.enforcer.gpu.GpuQuery.GpuLines;
-import dev.genv.enforcer.gpu.GpuQuery.GpuToolProblems;
 import dev.genv.enforcer.gpu.GpuQuery.ToolException;
 import dev.genv.enforcer.host.HostFacts.GpuFacts;
 import dev.genv.enforcer.host.HostFacts.GpuFacts.ToolOutput;
@@ -82,11 +81,11 @@ public record GpuListing(
         for (var line : lines) {
             var index = indices.get(line.uuid());
             if (index == null) {
-                GpuToolProblems.add(
+                GpuQuery.addProblem(
                         problems,
                         ProblemCode.DEVICE_UNKNOWN,
                         "nvidia-smi lists process %d on %s, which is none of its devices"
-                                .formatted(line.pid(), GpuToolProblems.shorten(line.uuid())));
+                                .formatted(line.pid(), GpuQuery.shorten(line.uuid())));
             } else {
                 // With MIG a process can have several lines for one device.
                 byPid.computeIfAbsent(line.pid(), _ -> new TreeMap<>())
@@ -192,7 +191,7 @@ public record GpuListing(
             return Optional.of(new Problem(
                     ProblemCode.GPU_LOST,
                     "nvidia-smi listed %d GPU(s) before that it does not list now (%s): reset the GPU or reboot; if it was removed on purpose, restart genv-enforcer"
-                            .formatted(lost.size(), GpuToolProblems.shorten(indices))));
+                            .formatted(lost.size(), GpuQuery.shorten(indices))));
         }
 
         private Optional<Problem> findMoved(Map<String, Integer> now) {

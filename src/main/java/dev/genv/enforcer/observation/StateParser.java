@@ -24,24 +24,18 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Parses genv's state. Files with equal content are parsed once, because most observations find the files of the previous one. */
+/** Parses genv's state, and notices if its directory is another one than before. */
 public final class StateParser {
-    /** In bytes; the parsed content of larger files is not kept. */
-    private static final int LARGEST_KEPT = 16 << 10;
-
     private static final int LONGEST_SHOWN = 200;
     private static final int MAX_HOLDERS = 3;
     private static final String WITHOUT_LOCK = ". The state is read without it; nothing can be detached";
 
     private final String path;
     private Directory.@Nullable Present lastDirectory;
-    private @Nullable Parsed last;
 
     public StateParser(String path) {
         this.path = path;
     }
-
-    private record Parsed(StateFile envs, StateFile devices, State state) {}
 
     /**
      * Returns both files as the union of two readings, or of one if the earlier one is null because it found the same. A file that cannot
@@ -64,28 +58,14 @@ public final class StateParser {
     }
 
     private State files(StateFacts facts) {
-        var parsed = parsed(facts.envs(), facts.devices());
-        var state =
-                new State(parsed.envs, parsed.devices, List.of(), facts.lock().waited());
+        var state = new State(
+                parsed(facts.envs(), "envs.json", EnvsFile::of),
+                parsed(facts.devices(), "devices.json", DevicesFile::of),
+                List.of(),
+                facts.lock().waited());
         return lockProblem(facts.lock())
                 .map(problem -> state.with(new Problem(problem.code(), problem.detail() + WITHOUT_LOCK)))
                 .orElse(state);
-    }
-
-    private State parsed(StateFile envs, StateFile devices) {
-        var before = last;
-        if (before != null && before.envs.equals(envs) && before.devices.equals(devices)) {
-            return before.state;
-        }
-        last = null; // its memory is free while the new files are parsed
-        var state =
-                new State(parsed(envs, "envs.json", EnvsFile::of), parsed(devices, "devices.json", DevicesFile::of));
-        last = size(envs) + size(devices) <= LARGEST_KEPT ? new Parsed(envs, devices, state) : null;
-        return state;
-    }
-
-    private static long size(StateFile file) {
-        return file instanceof StateFile.Present(var content) ? content.length() : 0;
     }
 
     private interface Parser<T> {

@@ -58,7 +58,7 @@ public final class Policy {
 
     /** Returns the limits of a rule; {@link Limits#NONE} if it has none or is off. */
     public Limits limitsOf(RuleDefinition rule) {
-        var config = configs.getOrDefault(rule, RuleConfig.OFF);
+        var config = configOf(rule);
         return config.mode() == RuleMode.OFF ? Limits.NONE : config.limits();
     }
 
@@ -66,7 +66,7 @@ public final class Policy {
     public boolean checksAnyOf(RuleDefinition... rules) {
         return Arrays.stream(rules)
                 .anyMatch(rule -> modeOf(rule) != RuleMode.OFF
-                        && !(rule.hasLimit() && configOf(rule).limits().equals(Limits.NONE)));
+                        && !(rule.hasLimit() && limitsOf(rule).equals(Limits.NONE)));
     }
 
     /** Checks the rules. The memory and the devices of signalled processes, which are expected to exit, count as freed. */

@@ -56,17 +56,12 @@ public record RuleDefinition(
         return basis == RuleBasis.ATTACHMENTS;
     }
 
-    /** Whether a violation depends on the processes or the attachments of all hosts together. */
-    public boolean spansHosts() {
-        return hasLimit();
-    }
-
     /** Whether the rule checks the processes that the GPU tool does not list, and no others. */
     public boolean isOfUnlistedProcesses() {
         return basis == RuleBasis.UNLISTED_PROCESSES;
     }
 
-    /** Whether the rule does nothing without a limit. */
+    /** Whether the rule does nothing without a limit. Then its violations depend on all hosts together. */
     public boolean hasLimit() {
         return settings.stream().anyMatch(setting -> setting.kind().isLimit());
     }

@@ -106,7 +106,7 @@ public final class Replay {
     private Policy with(boolean spansHosts) {
         return new Policy(
                 Rules.definitions().stream()
-                        .filter(rule -> rule.spansHosts() == spansHosts)
+                        .filter(rule -> rule.hasLimit() == spansHosts)
                         .collect(Collectors.toMap(Function.identity(), config.policy::configOf)),
                 config.policy.idle());
     }

@@ -37,28 +37,30 @@ class DevicesFileTest {
                   "time": "20/11/2026 09:22:28"
                 }
               ]
+            },
+            {
+              "index": 1,
+              "total_memory": null,
+              "attachments": []
             }
           ]
         }\
         """;
+    /** As before genv 0.9.0. */
+    private static final String OLD_FORMAT = """
+        {"devices": {"0": {"total_memory": "15258mi", "eids": {"15971":
+         {"eid": "15971", "attached": "20/11/2026 09:22:28", "gpu_memory": null}}},
+         "1": {"total_memory": null, "eids": {}}}}\
+        """;
+
     private static final Device DEVICE =
             new Device(0, "15258mi", List.of(new Attachment("15971", null, "20/11/2026 09:22:28")));
 
-    @Test
-    void readsTheCurrentFormat() throws UnreadableException {
-        var file = read(CURRENT_FORMAT);
-        assertThat(file.devices()).containsExactly(DEVICE);
-        assertThat(file.problems()).isEmpty();
-    }
-
-    @Test
-    void readsTheFormatBeforeGenv090() throws UnreadableException {
-        var file = read("""
-            {"devices": {"0": {"total_memory": "15258mi", "eids": {"15971":
-             {"eid": "15971", "attached": "20/11/2026 09:22:28", "gpu_memory": null}}},
-             "1": {"total_memory": "15258mi", "eids": {}}}}\
-            """);
-        assertThat(file.devices()).containsExactly(DEVICE, new Device(1, "15258mi", List.of()));
+    @ParameterizedTest
+    @ValueSource(strings = {CURRENT_FORMAT, OLD_FORMAT})
+    void readsTheCurrentAndTheOldFormat(String text) throws UnreadableException {
+        var file = read(text);
+        assertThat(file.devices()).containsExactly(DEVICE, new Device(1, null, List.of()));
         assertThat(file.problems()).isEmpty();
     }
 

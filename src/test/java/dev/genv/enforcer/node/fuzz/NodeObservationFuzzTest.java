@@ -165,7 +165,8 @@ class NodeObservationFuzzTest {
         return new Snapshot(
                 "gpu-1",
                 processes.stream()
-                        .map(process -> process.with(live.resolve(process.membership(), process.pid(), findings)))
+                        .map(process -> process.with(
+                                live.resolve(process.membership(), process.pid(), findings), process.membershipBy()))
                         .toList(),
                 live.environments(),
                 live.devices(listed, findings),

@@ -43,10 +43,6 @@ final class ImmunityRows {
                         machine.runs(812, old);
                     })
                     .check(ImmunityRows::isNotImmune),
-            row("a protected program of another user", machine -> {
-                        machine.runs(812, machine.protect(SERVER, "bob"));
-                    })
-                    .check(ImmunityRows::isNotImmune),
             row("a program that cannot be reached", machine -> {
                         machine.protect(SERVER, "alice");
                         machine.runs(812, Path.of("/no/such/server"));
@@ -85,9 +81,6 @@ final class ImmunityRows {
                         .isEqualTo(new Immunity(Immunity.Kind.EXEMPT, "it belongs to uid 1003, which is exempt"));
                 assertThat(seen.environments().getFirst().ownership().exempt()).isTrue();
             }),
-            row("an unknown exempt user", machine -> machine.exempt.add("eve"))
-                    .problem("SETTING_USER_UNKNOWN: user eve of GENV_ENFORCER_EXEMPT_USERS is no account that"
-                            + " is known of this host: give the uid instead"),
             row("an exempt user whom only the name service knows", machine -> {
                         machine.nameService();
                         machine.exempt.add(DescribedMachine.NAMED);
@@ -118,9 +111,6 @@ final class ImmunityRows {
                     .agentDiffers(
                             "On another machine only the agent itself is immune, whose pid is known when it runs.",
                             ImmunityRows::isNotImmune),
-            row("a subordinate uid", machine -> machine.process(812, 100_001, "GENV_ENVIRONMENT_ID=a"))
-                    .check(seen ->
-                            assertThat(seen.subordinateUids().ownerOf(100_001L)).isEqualTo(ALICE)),
             row("no capabilities", machine -> machine.access(0, 4026531836L, ""))
                     .problem("MISSING_PRIVILEGE: SYS_PTRACE: the environment variables of other users' processes cannot"
                             + " be read: run as root with --cap-add SYS_PTRACE")

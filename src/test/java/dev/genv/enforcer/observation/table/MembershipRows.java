@@ -1,7 +1,6 @@
 package dev.genv.enforcer.observation.table;
 
 import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
-import static dev.genv.enforcer.observation.table.DescribedMachine.BOB;
 import static dev.genv.enforcer.observation.table.DescribedMachine.device;
 import static dev.genv.enforcer.observation.table.DescribedMachine.env;
 import static dev.genv.enforcer.observation.table.FactRow.row;
@@ -25,8 +24,6 @@ final class MembershipRows {
             PROBLEM + "neither its ancestors nor its session or cgroup show to which environment it belongs";
 
     static final List<FactRow> ROWS = List.of(
-            row("an overwritten environ without relatives", machine -> overwritten(machine, 1))
-                    .problem(NOTHING_FOUND),
             row("an overwritten environ in which an id is still readable", machine -> {
                         overwritten(machine, 1).environ("title", ID + "a");
                     })
@@ -41,23 +38,6 @@ final class MembershipRows {
                         overwritten(machine, 900).session(900);
                     })
                     .check(membership("b", MembershipSource.ANCESTOR)),
-            row("an ancestor of another user", machine -> {
-                        related(machine, BOB, ID + "b");
-                        overwritten(machine, 900).session(900);
-                    })
-                    .problem(NOTHING_FOUND),
-            row("the first process of the machine as an ancestor that names an environment", machine -> {
-                        machine.process(1, ALICE, ID + "b");
-                        overwritten(machine, 1);
-                    })
-                    .problem(NOTHING_FOUND),
-            row("an ancestor that an environment lists", machine -> {
-                        related(machine, ALICE, "HOME=/");
-                        overwritten(machine, 900).session(900);
-                        machine.envs(env("b", ALICE, "alice", "900"));
-                        machine.devices(device(0, "b"), device(1));
-                    })
-                    .problem(PROBLEM + "nothing proves the entry of envs.json that lists its ancestor 900"),
             row("a listed ancestor, and a process of its session that names the environment", machine -> {
                         related(machine, ALICE, "HOME=/");
                         overwritten(machine, 900).session(900);
@@ -66,11 +46,6 @@ final class MembershipRows {
                         machine.devices(device(0, "b"), device(1));
                     })
                     .check(membership("b", MembershipSource.LISTED)),
-            row("a leader of its session that names an environment", machine -> {
-                        related(machine, ALICE, ID + "b");
-                        overwritten(machine, 1).session(900);
-                    })
-                    .check(membership("b", MembershipSource.SESSION)),
             row("a process of its scope that names an environment", machine -> {
                         related(machine, ALICE, ID + "b").cgroup(SCOPE);
                         overwritten(machine, 1).cgroup(SCOPE);

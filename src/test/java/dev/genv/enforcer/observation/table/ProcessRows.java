@@ -25,8 +25,6 @@ final class ProcessRows {
     private static final String ID = "GENV_ENVIRONMENT_ID=";
 
     static final List<FactRow> ROWS = List.of(
-            row("another environment", machine -> machine.process(812, ALICE, ID + "b"))
-                    .check(membership(new Membership.InEnvironment("b"))),
             row("several ids", machine -> machine.process(812, ALICE, ID + "b", ID + "c"))
                     .check(membership(new Membership.InEnvironment("c"))),
             row("no id", machine -> {

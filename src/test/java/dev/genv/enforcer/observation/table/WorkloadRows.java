@@ -60,12 +60,6 @@ final class WorkloadRows {
                     })
                     .thenUnchanged(1)
                     .check(disputed("uid %d is user %s, not no-such-user".formatted(NAMED_UID, NAMED))),
-            row("a recorded name that the name service knows for another uid", machine -> {
-                        machine.nameService();
-                        machine.envs(env("a", ALICE, NAMED, "812"));
-                    })
-                    .thenUnchanged(1)
-                    .check(disputed("user %s has uid %d, not 1003".formatted(NAMED, NAMED_UID))),
             row("subordinate uids of a user whom only the name service knows", machine -> {
                         machine.nameService();
                         Files.writeString(machine.etc.resolve("subuid"), NAMED + ":100000:65536\n");
@@ -84,12 +78,6 @@ final class WorkloadRows {
             row("a name that a disputed environment records", machine -> {
                         machine.process(812, 1009, ENVIRONMENT);
                         machine.envs(env("a", 1009, "bob", "812"));
-                    })
-                    .check(account(null)),
-            row("a name that another user recorded", machine -> {
-                        machine.process(812, 1009, ENVIRONMENT);
-                        machine.envs(env("a", 1009, "carol", "813"));
-                        machine.process(813, ALICE, ENVIRONMENT);
                     })
                     .check(account(null)),
             row("a uid in a container of root", machine -> cgroup(machine, "/system.slice/docker-" + ID + ".scope"))

@@ -71,11 +71,6 @@ public final class GpuProcessBuilder {
         return this;
     }
 
-    public GpuProcessBuilder membershipUnknown() {
-        membership = new Membership.Unknown("no permission");
-        return this;
-    }
-
     /** It names no environment, and one environment lists its pid. */
     public GpuProcessBuilder listed() {
         membership = new Membership.Unknown("listed", true);

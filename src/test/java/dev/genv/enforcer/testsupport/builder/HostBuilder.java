@@ -235,7 +235,7 @@ public final class HostBuilder {
             var word = words.remove();
             switch (word) {
                 case "in" -> process.inEnvironment(words.remove());
-                case "unknown" -> process.membershipUnknown();
+                case "unknown" -> process.unreadable();
                 case "listed" -> process.listed();
                 case "immune" -> process.immune(Immunity.Kind.PROTECTED, "so");
                 case "later" -> process.startedLaterBy(number(words));
