@@ -52,20 +52,16 @@ public final class StateParser {
         if (facts.directory() instanceof Directory.Absent) {
             return State.ABSENT;
         }
-        return directoryProblem(path, facts.directory())
-                .map(problem -> new State(new State.File.Unreadable<>(problem), new State.File.Unreadable<>(problem)))
-                .orElseGet(() -> files(facts));
-    }
-
-    private State files(StateFacts facts) {
-        var state = new State(
+        var unread = directoryProblem(path, facts.directory());
+        if (unread != null) {
+            return new State(new State.File.Unreadable<>(unread), new State.File.Unreadable<>(unread));
+        }
+        var lock = lockProblem(facts.lock());
+        return new State(
                 parsed(facts.envs(), "envs.json", EnvsFile::of),
                 parsed(facts.devices(), "devices.json", DevicesFile::of),
-                List.of(),
+                lock == null ? List.of() : List.of(new Problem(lock.code(), lock.detail() + WITHOUT_LOCK)),
                 facts.lock().waited());
-        return lockProblem(facts.lock())
-                .map(problem -> state.with(new Problem(problem.code(), problem.detail() + WITHOUT_LOCK)))
-                .orElse(state);
     }
 
     private interface Parser<T> {
@@ -129,46 +125,45 @@ public final class StateParser {
         return Optional.of(new Problem(ProblemCode.STATE_DIRECTORY_REPLACED, path + " " + what));
     }
 
-    /** Returns why the state directory is not read; empty if it was read or does not exist. */
-    public static Optional<Problem> directoryProblem(String path, Directory directory) {
+    /** Returns why the state directory is not read; null if it was read or does not exist. */
+    public static @Nullable Problem directoryProblem(String path, Directory directory) {
         return switch (directory) {
-            case Directory.Present _, Directory.Absent _ -> Optional.empty();
+            case Directory.Present _, Directory.Absent _ -> null;
             // The user decides what is read there and whether there is an answer, so the service accesses nothing.
             case Directory.UserMount(var uid, var type, var point) ->
-                Optional.of(new Problem(
+                new Problem(
                         ProblemCode.STATE_USER_MOUNT,
                         "%s is not read: user %d has mounted a file system of the type %s on %s: unmount it (umount -l) and terminate the process that serves it"
                                 .formatted(
                                         path,
                                         uid,
                                         SafeText.escape(type, LONGEST_SHOWN),
-                                        SafeText.escape(point, LONGEST_SHOWN))));
+                                        SafeText.escape(point, LONGEST_SHOWN)));
             case Directory.Stale(var onHost) ->
-                Optional.of(new Problem(
+                new Problem(
                         ProblemCode.STATE_DIRECTORY_MOVED,
                         onHost.isEmpty()
                                 ? path + " was removed, and only the mount still leads there: recreate the container"
                                 : "%s is a mount of a directory that the host no longer has at %s: recreate the container"
-                                        .formatted(path, onHost)));
-            case Directory.Unreadable(var failure, var reason) ->
-                Optional.of(
-                        failure == Failure.TIMEOUT
-                                ? new Problem(
-                                        ProblemCode.STATE_TIMEOUT, "%s does not answer: %s".formatted(path, reason))
-                                : new Problem(ProblemCode.STATE_UNREADABLE, path + ": " + reason));
+                                        .formatted(path, onHost));
+            case Directory.Unreadable(var failure, var reason)
+            when failure == Failure.TIMEOUT ->
+                new Problem(ProblemCode.STATE_TIMEOUT, "%s does not answer: %s".formatted(path, reason));
+            case Directory.Unreadable(var _, var reason) ->
+                new Problem(ProblemCode.STATE_UNREADABLE, path + ": " + reason);
         };
     }
 
-    /** Returns why genv's lock is not available, and which process holds it; empty if it was taken, or if that was not attempted. */
-    public static Optional<Problem> lockProblem(LockFacts lock) {
+    /** Returns why genv's lock is not available, and which process holds it; null if it was taken, or if that was not attempted. */
+    public static @Nullable Problem lockProblem(LockFacts lock) {
         return switch (lock.outcome()) {
-            case HELD, NOT_ATTEMPTED -> Optional.empty();
+            case HELD, NOT_ATTEMPTED -> null;
             case TIMEOUT ->
-                Optional.of(new Problem(
+                new Problem(
                         ProblemCode.LOCK_TIMEOUT,
                         "genv.lock is held by another program, for longer than %d ms: %s"
-                                .formatted(lock.limit().toMillis(), holders(lock.holders()))));
-            case UNUSABLE -> Optional.of(new Problem(ProblemCode.LOCK_UNUSABLE, "genv.lock " + lock.reason()));
+                                .formatted(lock.limit().toMillis(), holders(lock.holders())));
+            case UNUSABLE -> new Problem(ProblemCode.LOCK_UNUSABLE, "genv.lock " + lock.reason());
         };
     }
 

@@ -95,7 +95,7 @@ final class UnlistedProcesses {
         var found = new ArrayList<Unlisted.Holder>();
         var mappings = new HashMap<ProcessId, Set<Integer>>();
         var listedAt = facts.machine().beforeListing();
-        var descent = Descent.of(facts.holders().holders(), listing);
+        var parents = parents(facts.holders().holders());
         for (var holder : facts.holders().holders()) {
             var held = holder.minors().stream().filter(devices::containsKey).collect(Collectors.toUnmodifiableSet());
             // A process that was started after the listing may be in the next one.
@@ -114,7 +114,7 @@ final class UnlistedProcesses {
                 var used = now.stream()
                         .filter(earlier::contains)
                         .map(devices::get)
-                        .filter(device -> !descent.mayHaveInherited(process.pid(), device))
+                        .filter(device -> !mayHaveInherited(process.pid(), device, parents, listing))
                         .sorted()
                         .toList();
                 found.add(new Unlisted.Holder(
@@ -183,44 +183,35 @@ final class UnlistedProcesses {
         return devices;
     }
 
-    /**
-     * From which processes holders descend. The workers of a listed process may have inherited what they map, as after a fork
-     * without an execve(2).
-     *
-     * @param parents the pid of the parent of each holder, by the pid of the holder; without those whose parent is unknown
-     */
-    record Descent(Map<Integer, Integer> parents, GpuListing listing) {
-        static Descent of(Collection<Holder> holders, GpuListing listing) {
-            var parents = new HashMap<Integer, Integer>();
-            for (var holder : holders) {
-                if (ProcessIdentity.of(holder.process()) instanceof ProcessIdentity.Present(var process)
-                        && process.relations() != null) {
-                    parents.put(process.pid(), process.relations().parent());
-                }
+    /** Returns the pid of the parent of each holder, by the pid of the holder; without those whose parent is unknown. */
+    private static Map<Integer, Integer> parents(Collection<Holder> holders) {
+        var parents = new HashMap<Integer, Integer>();
+        for (var holder : holders) {
+            if (ProcessIdentity.of(holder.process()) instanceof ProcessIdentity.Present(var process)
+                    && process.relations() != null) {
+                parents.put(process.pid(), process.relations().parent());
             }
-            return new Descent(parents, listing);
         }
+        return parents;
+    }
 
-        /** Whether the parent of a holder is listed on a device, or is a holder of which that is true. So it is if the parent is unknown. */
-        boolean mayHaveInherited(int pid, int device) {
-            var visited = new HashSet<Integer>();
-            var parent = parents.get(pid);
-            if (parent == null) {
+    /**
+     * Whether the parent of a holder is listed on a device, or is a holder of which that is true. So it is if the parent is unknown. The workers
+     * of a listed process may have inherited what they map, as after a fork without an execve(2).
+     */
+    private static boolean mayHaveInherited(int pid, int device, Map<Integer, Integer> parents, GpuListing listing) {
+        var visited = new HashSet<Integer>();
+        var parent = parents.get(pid);
+        if (parent == null) {
+            return true;
+        }
+        while (parent != null && visited.add(parent)) {
+            if (listing.usage().getOrDefault(parent, List.of()).stream().anyMatch(use -> use.device() == device)) {
                 return true;
             }
-            while (parent != null && visited.add(parent)) {
-                if (isListed(parent, device)) {
-                    return true;
-                }
-                parent = parents.get(parent);
-            }
-            return false;
+            parent = parents.get(parent);
         }
-
-        private boolean isListed(int pid, int device) {
-            var uses = listing.usage().get(pid);
-            return uses != null && uses.stream().anyMatch(use -> use.device() == device);
-        }
+        return false;
     }
 
     /**

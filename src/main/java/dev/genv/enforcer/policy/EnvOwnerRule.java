@@ -62,11 +62,7 @@ final class EnvOwnerRule {
         var process = stranger.process();
         var message = "Process %d of uid %d names environment %s of uid %d"
                 .formatted(process.pid(), process.uid(), SafeText.escape(environment.eid()), environment.uid());
-        if (stranger.isProven()) {
-            check.terminate(host, process, environment, process.devices(), message);
-        } else {
-            check.report(host, process, environment, process.devices(), message);
-        }
+        check.add(host, process, environment, process.devices(), message, stranger.isProven());
     }
 
     private static void addDisputed(Snapshot host, Environment environment, RuleCheck check) {

@@ -158,6 +158,6 @@ final class IdleRules {
                         SafeText.escape(environment.eid()),
                         Messages.list(process.devices()),
                         check.idle().text());
-        check.terminate(host, process, environment, process.devices(), message);
+        check.add(host, process, environment, process.devices(), message, true);
     }
 }

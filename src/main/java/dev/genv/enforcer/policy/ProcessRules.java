@@ -91,7 +91,7 @@ final class ProcessRules {
         for (var process : host.processes()) {
             if (process.membership() instanceof Membership.Outside) {
                 var message = "Process %d is not running in a GPU environment".formatted(process.pid());
-                check.terminate(host, process, null, process.devices(), message);
+                check.add(host, process, null, process.devices(), message, true);
             }
         }
     }
@@ -102,7 +102,7 @@ final class ProcessRules {
             if (process.membership() instanceof Membership.InEnvironment(var eid) && !environments.containsKey(eid)) {
                 var message = "Process %d names environment %s, which is not active"
                         .formatted(process.pid(), SafeText.escape(eid));
-                check.terminate(host, process, null, process.devices(), message);
+                check.add(host, process, null, process.devices(), message, true);
             }
         }
     }
@@ -118,7 +118,7 @@ final class ProcessRules {
                 if (!strange.isEmpty()) {
                     var message = "Process %d from environment %s is using non-attached GPU(s) %s"
                             .formatted(process.pid(), SafeText.escape(environment.eid()), Messages.list(strange));
-                    check.terminate(host, process, environment, strange, message);
+                    check.add(host, process, environment, strange, message, true);
                 }
             }
         }
@@ -144,7 +144,7 @@ final class ProcessRules {
                 var message =
                         "Process %d uses GPU(s) %s without being listed, and is in no environment that they are attached to"
                                 .formatted(process.pid(), Messages.list(used));
-                check.report(host, process, environment, used, message);
+                check.add(host, process, environment, used, message, false);
             }
         }
     }

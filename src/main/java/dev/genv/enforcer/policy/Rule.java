@@ -55,48 +55,31 @@ public interface Rule {
         }
 
         /**
-         * Adds a violation of a single process, which is to be terminated.
+         * Adds a violation of a single process.
          *
          * @param environment the one that it names; null if it names none, or if that is not active
+         * @param terminates whether the process is to be terminated; otherwise it is only reported
          */
-        void terminate(
-                Snapshot host,
+        void add(
+                Snapshot snapshot,
                 GpuProcess process,
                 @Nullable Environment environment,
                 List<Integer> devices,
-                String message) {
-            add(
-                    violation(host, process, environment, devices, message),
-                    List.of(new Action.Terminate(host.host(), process)));
-        }
-
-        /** Adds such a violation that is only reported. */
-        void report(
-                Snapshot host,
-                GpuProcess process,
-                @Nullable Environment environment,
-                List<Integer> devices,
-                String message) {
-            add(violation(host, process, environment, devices, message), List.of());
-        }
-
-        private Violation violation(
-                Snapshot host,
-                GpuProcess process,
-                @Nullable Environment environment,
-                List<Integer> devices,
-                String message) {
-            return new Violation(
+                String message,
+                boolean terminates) {
+            var host = snapshot.host();
+            var violation = new Violation(
                     rule,
-                    host.host(),
+                    host,
                     Violation.subjectOf(process.id()),
-                    Messages.on(fleet, host.host()) + message,
+                    Messages.on(fleet, host) + message,
                     environment == null
                             ? process.userName()
                             : environment.user().orElse(null),
                     process.environmentId().orElse(null),
                     devices,
                     List.of(process));
+            add(violation, terminates ? List.of(new Action.Terminate(host, process)) : List.of());
         }
     }
 

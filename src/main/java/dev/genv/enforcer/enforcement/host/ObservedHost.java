@@ -257,16 +257,19 @@ public final class ObservedHost implements Host {
                 : ALREADY_DETACHED;
     }
 
+    private static Result failed(@Nullable Problem why, String otherwise) {
+        return Result.failed(why == null ? otherwise : why.detail());
+    }
+
     private Result result(SwapResult.Failed failed) {
         return switch (failed) {
-            case SwapResult.Locked(var lock) ->
-                Result.failed(StateParser.lockProblem(lock).map(Problem::detail).orElse("genv.lock is not available"));
+            case SwapResult.Locked(var lock) -> failed(StateParser.lockProblem(lock), "genv.lock is not available");
             case SwapResult.Inaccessible(var directory) ->
                 directory instanceof Directory.Absent
                         ? ALREADY_DETACHED
-                        : Result.failed(StateParser.directoryProblem(settings.stateDirectory(), directory)
-                                .map(Problem::detail)
-                                .orElse("the state directory was not accessed"));
+                        : failed(
+                                StateParser.directoryProblem(settings.stateDirectory(), directory),
+                                "the state directory was not accessed");
             case SwapResult.NotWritten(var reason) -> Result.failed(reason);
             case SwapResult.Perhaps(var reason) -> Result.lost(reason);
         };
