@@ -9,9 +9,9 @@ import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Environment.Ownership;
 import dev.genv.enforcer.model.Problem;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -58,12 +58,6 @@ public record EnvsFile(List<Environment> environments, List<Problem> problems) {
         return new EnvsFile(
                 Entries.mergeSame(all, Environment::eid, EnvsFile::merged, _ -> {}),
                 Entries.both(problems, other.problems));
-    }
-
-    public Map<String, Environment> byId() {
-        var byId = new LinkedHashMap<String, Environment>();
-        environments.forEach(environment -> byId.put(environment.eid(), environment));
-        return byId;
     }
 
     private static Environment environment(String eid, Fields fields, OptionalFields lenient) {
@@ -116,15 +110,10 @@ public record EnvsFile(List<Environment> environments, List<Problem> problems) {
     /** Returns the largest capacity; none if one entry has none. */
     private static @Nullable String capacity(List<Environment> same) {
         return same.stream().allMatch(one -> one.capacity().isPresent())
-                ? same.stream()
-                        .reduce((one, other) -> other.capacity()
-                                                .orElseThrow()
-                                                .compareTo(one.capacity().orElseThrow())
-                                        > 0
-                                ? other
-                                : one)
-                        .map(largest -> largest.config().gpuMemory())
-                        .orElse(null)
+                ? Collections.max(
+                                same, Comparator.comparing(one -> one.capacity().orElseThrow()))
+                        .config()
+                        .gpuMemory()
                 : null;
     }
 

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.genv.Entries.Fields;
 import dev.genv.enforcer.linux.Environ;
 import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Membership;
@@ -36,7 +37,7 @@ public final class SnapshotJson {
         for (var problem : Entries.both(envs.problems(), file.problems())) {
             throw unreadable(problem.detail());
         }
-        var living = envs.byId().keySet();
+        var living = envs.environments().stream().map(Environment::eid).collect(Collectors.toSet());
         return new Snapshot(
                 host,
                 processes(root.child("processes"), Membership.ofListedPids(envs.environments())),

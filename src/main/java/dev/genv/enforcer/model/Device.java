@@ -18,12 +18,8 @@ import org.jspecify.annotations.Nullable;
  * @param attachments sorted by environment; in a snapshot only those of active environments
  */
 public record Device(int index, @Nullable String totalMemory, List<Attachment> attachments) {
-    private static final Comparator<Attachment> ORDER = Comparator.comparing(Attachment::eid)
-            .thenComparing(attachment -> Objects.requireNonNullElse(attachment.time(), ""))
-            .thenComparing(attachment -> Objects.requireNonNullElse(attachment.gpuMemory(), ""));
-
     public Device {
-        attachments = attachments.stream().distinct().sorted(ORDER).toList();
+        attachments = attachments.stream().distinct().sorted(Attachment.ORDER).toList();
     }
 
     /** Returns the device with the attachments of these environments only: attachments of inactive environments do not count. */
@@ -53,6 +49,10 @@ public record Device(int index, @Nullable String totalMemory, List<Attachment> a
             String eid,
             @Nullable String gpuMemory,
             @Nullable String time) {
+        public static final Comparator<Attachment> ORDER = Comparator.comparing(Attachment::eid)
+                .thenComparing(attachment -> Objects.requireNonNullElse(attachment.time, ""))
+                .thenComparing(attachment -> Objects.requireNonNullElse(attachment.gpuMemory, ""));
+
         private static final DateTimeFormatter TIME =
                 DateTimeFormatter.ofPattern("dd/MM/uuuu HH:mm:ss").withResolverStyle(ResolverStyle.STRICT);
 

@@ -38,13 +38,8 @@ final class Workloads {
     private record Entry(@Nullable Workload cgroup, String slurmJob) {
         @Nullable
         Workload workload() {
-            var found = cgroup == null ? Workload.NONE : cgroup;
             var claimed = slurmJob.isEmpty() ? null : new SlurmJob(slurmJob, WorkloadSource.ENVIRON);
-            return new Workload(
-                            found.unit(),
-                            found.container(),
-                            found.pod(),
-                            found.slurmJob() == null ? claimed : found.slurmJob())
+            return CgroupPath.combine(cgroup == null ? Workload.NONE : cgroup, new Workload(null, null, null, claimed))
                     .orNull();
         }
     }
@@ -177,7 +172,7 @@ final class Workloads {
                     : new Workload(null, found.container(), found.pod(), found.slurmJob());
         }
 
-        /** With version 1, some hierarchies may show more than others. */
+        /** What the first one does not show, the other may: with version 1, some hierarchies show more than others. */
         private static Workload combine(Workload one, Workload other) {
             var isClaim = one.container() != null && one.container().by() == WorkloadSource.DELEGATED_CGROUP;
             return new Workload(

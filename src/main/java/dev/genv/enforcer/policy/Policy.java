@@ -1,5 +1,6 @@
 package dev.genv.enforcer.policy;
 
+import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.policy.Plan.HostProblem;
@@ -15,7 +16,6 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 
@@ -24,10 +24,7 @@ public final class Policy {
     private static final Comparator<Action.Detach> DETACHMENTS = Comparator.comparing(Action.Detach::host)
             .thenComparing(detach -> detach.environment().eid())
             .thenComparingInt(Action.Detach::device)
-            .thenComparing(
-                    detach -> Objects.requireNonNullElse(detach.attachment().time(), ""))
-            .thenComparing(
-                    detach -> Objects.requireNonNullElse(detach.attachment().gpuMemory(), ""));
+            .thenComparing(Action.Detach::attachment, Attachment.ORDER);
 
     private final Map<RuleDefinition, RuleConfig> configs;
     private final IdleLimits idle;

@@ -55,7 +55,6 @@ class EnvsFileTest {
     void readsTheCurrentAndTheOldFormat(String text) throws UnreadableException {
         var file = read(text);
         assertThat(file.environments()).containsExactly(ENVIRONMENT);
-        assertThat(file.byId()).containsOnlyKeys("15971");
         assertThat(file.problems()).isEmpty();
     }
 
@@ -72,7 +71,7 @@ class EnvsFileTest {
         var file = read("{\"envs\": [%s, %s]}".formatted(entry.replace('\'', '"'), """
             {"eid": "good", "uid": 1, "pids": []}\
             """));
-        assertThat(file.byId()).containsOnlyKeys("good");
+        assertThat(file.environments()).extracting(Environment::eid).containsExactly("good");
         assertThat(file.problems()).containsExactly(new Problem(ProblemCode.ENTRY_UNREADABLE, problem));
     }
 
@@ -118,7 +117,7 @@ class EnvsFileTest {
         var file = read(
                 "{\"envs\": [{\"eid\": \"%1$s\"}, {\"eid\": \"b\", \"uid\": 1, \"pids\": [], \"username\": \"%1$s\"}]}"
                         .formatted("x".repeat(5000)));
-        assertThat(file.byId()).containsOnlyKeys("b");
+        assertThat(file.environments()).extracting(Environment::eid).containsExactly("b");
         assertThat(file.problems())
                 .extracting(Problem::detail)
                 .containsExactly(
@@ -146,8 +145,8 @@ class EnvsFileTest {
                       {"eid": "a", "uid": 1, "username": "ann", "pids": [5, 6], "config": {"gpu_memory": "1g"},
                        "kernel_ids": ["k"]}]}\
             """);
-        assertThat(file.byId()).containsOnlyKeys("a", "b");
-        assertThat(file.byId().get("a"))
+        assertThat(file.environments()).extracting(Environment::eid).containsExactly("a", "b");
+        assertThat(file.environments().getFirst())
                 .isEqualTo(new Environment(
                         "a", 1L, "ann", "", new Environment.Config(null, "1g", null), List.of(4, 5, 6), List.of("k")));
         assertThat(file.problems())
