@@ -196,6 +196,13 @@ class TerminationTableTest extends CycleTable {
         process 2 on 0; process 9 on 0 @ 10
         → 1 TERM 0, 9 TERM 10
 
+        a denied signal does not delay a newer process
+        limit 1
+        deny 1
+        process 1 on 0 @ 0
+        process 1 on 0; process 9 on 0 @ 10
+        → 1 TERM 0, 9 TERM 10
+
         denied signals of several processes do not delay others
         limit 1
         deny 1 2 3
