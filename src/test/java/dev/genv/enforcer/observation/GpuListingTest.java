@@ -44,7 +44,7 @@ class GpuListingTest {
         garbage;GPU-0, 812, 5 | {BOTH} | 812 0=5 | EVERY_PROCESS GPU_LINE_UNREADABLE: nvidia-smi printed: garbage
         GPU-0, 0812, 5     | {BOTH} | ^^ | EVERY_PROCESS GPU_LINE_UNREADABLE: nvidia-smi printed: GPU-0, 0812, 5
         GPU-0, 4294968108, 5 | {BOTH} | ^^ | EVERY_PROCESS GPU_LINE_UNREADABLE: nvidia-smi printed: GPU-0, 4294968108, 5
-        GPU-0, 812, 5      | 0, GPU-0, 1;1, GPU-1, 1;2, GPU-1, 1 | 812 0=5 | EVERY_PROCESS GPU_LINE_UNREADABLE: nvidia-smi names a device twice: 2, GPU-1, 1
+        GPU-0, 812, 5;GPU-1, 900, 7 | 0, GPU-0, 1;1, GPU-1, 1;2, GPU-1, 1 | 812 0=5 | EVERY_PROCESS GPU_LINE_UNREADABLE: nvidia-smi names a device twice: 2, GPU-1, 1
         GPU-0, 812, 5      | 0, GPU-0, 1;1, [GPU is lost], [GPU is lost] | 812 0=5 | EVERY_PROCESS GPU_LOST: nvidia-smi printed: 1, [GPU is lost], [GPU is lost]: the processes on that GPU are unknown; reset it or reboot
         [GPU is lost], 812, 5 | 0, [GPU is lost], 1;1, [GPU is lost], 1 | ^^ | EVERY_PROCESS GPU_LOST: nvidia-smi printed: 0, [GPU is lost], 1: the processes on that GPU are unknown; reset it or reboot
         Unable to determine the device handle for GPU0: Unknown Error@15 | {BOTH} | ^^ | PROCESSES GPU_LOST: nvidia-smi exited with 15: Unable to determine the device handle for GPU0: Unknown Error: the processes on that GPU are unknown; reset it or reboot
