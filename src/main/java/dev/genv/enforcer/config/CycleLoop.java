@@ -3,6 +3,8 @@ package dev.genv.enforcer.config;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
 import io.quarkus.runtime.ShutdownEvent;
+import io.quarkus.scheduler.Scheduled.ConcurrentExecution;
+import io.quarkus.scheduler.Scheduler;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.event.Observes;
 import java.time.Duration;
@@ -13,12 +15,13 @@ import java.util.random.RandomGenerator;
 import org.jboss.logging.Logger;
 
 /**
- * Runs the cycles on a thread of their own, because a signal to the service interrupts the main thread, and lets the last one end at
- * shutdown. It measures time by the monotonic clock, so a clock that is set back delays no cycle.
+ * Schedules the cycles, and lets the last one end at shutdown. The scheduler compares times of day, so after the clock was set back it
+ * would start none for as long: a thread starts a cycle that is overdue by the monotonic clock, and replaces the job.
  */
 @ApplicationScoped
 public class CycleLoop {
     private static final Logger LOG = Logger.getLogger(CycleLoop.class);
+    private static final String JOB = "enforcement-cycle";
     /** With the next one, less than the ten seconds that container engines wait after SIGTERM. */
     private static final Duration SHUTDOWN_TIMEOUT = Duration.ofMillis(7500);
 
@@ -26,44 +29,82 @@ public class CycleLoop {
     private static final Duration ABANDON_TIMEOUT = Duration.ofMillis(1500);
 
     private static final long PAUSE_MILLIS = 20;
+    private static final long SHORTEST_WATCH_MILLIS = 1000;
+    private static final long LONGEST_WATCH_MILLIS = 10_000;
 
     private final Enforcer enforcer;
     private final CycleSchedule cycleSchedule;
+    private final Scheduler scheduler;
     private final RandomGenerator random;
     private final CountDownLatch stopped = new CountDownLatch(1);
 
-    CycleLoop(Enforcer enforcer, CycleSchedule cycleSchedule, RandomGenerator random) {
+    CycleLoop(Enforcer enforcer, CycleSchedule cycleSchedule, Scheduler scheduler, RandomGenerator random) {
         this.enforcer = enforcer;
         this.cycleSchedule = cycleSchedule;
+        this.scheduler = scheduler;
         this.random = random;
     }
 
+    /** Runs one cycle on a separate thread, because a signal to the service interrupts the main thread. */
     void runOnce() throws InterruptedException {
-        startThread(enforcer::runCycle).join();
+        Thread.ofPlatform().name("cycle").start(enforcer::runCycle).join();
     }
 
-    /** Starts the first cycle at once, and the others when they are due. Returns the thread that runs them. */
-    Thread start() {
+    /** Starts the first cycle at once, and schedules the others. */
+    void start() {
+        Thread.ofVirtual().name("first-cycle").start(enforcer::runCycle);
+        schedule();
+        // Each sleep of a virtual thread wakes several threads.
+        Thread.ofPlatform().daemon().name("cycle-watch").start(this::watch);
         LOG.infof("Observing every %d seconds", cycleSchedule.interval().toSeconds());
-        return startThread(this::run);
     }
 
-    private static Thread startThread(Runnable cycles) {
-        return Thread.ofPlatform().name("cycle").start(cycles);
+    private void schedule() {
+        var interval = cycleSchedule.interval().toString();
+        scheduler
+                .newJob(JOB)
+                .setInterval(interval)
+                .setDelayed(interval)
+                .setConcurrentExecution(ConcurrentExecution.SKIP)
+                .setTask(_ -> runDelayed(), true)
+                .schedule();
     }
 
-    private void run() {
-        var first = System.nanoTime();
+    /** Runs a cycle after a random delay, unless the service stops before. */
+    void runDelayed() {
         try {
-            do {
+            if (!stopped.await(cycleSchedule.delay(random.nextDouble()).toNanos(), TimeUnit.NANOSECONDS)) {
                 enforcer.runCycle();
-            } while (!stopped.await(
-                    cycleSchedule
-                            .untilNext(Duration.ofNanos(System.nanoTime() - first), random.nextDouble())
-                            .toNanos(),
-                    TimeUnit.NANOSECONDS));
+            }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        }
+    }
+
+    private void watch() {
+        // Half an interval, so that the next cycle is late by no more.
+        var pause = Math.clamp(cycleSchedule.interval().toMillis() / 2, SHORTEST_WATCH_MILLIS, LONGEST_WATCH_MILLIS);
+        try {
+            while (!stopped.await(pause, TimeUnit.MILLISECONDS)) {
+                runIfOverdue();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Runs a cycle if the scheduler has not started one for too long. */
+    void runIfOverdue() {
+        if (!enforcer.isRunning() && cycleSchedule.isOverdue(enforcer.sinceLatest())) {
+            LOG.warn("No cycle started in time, for example because the clock was set back: this one starts without the"
+                    + " scheduler, and the next ones are scheduled again");
+            try {
+                scheduler.unscheduleJob(JOB);
+                schedule();
+            } catch (RuntimeException e) {
+                LOG.error("The next cycles could not be scheduled; it is tried again", e);
+            }
+            enforcer.runCycle();
         }
     }
 

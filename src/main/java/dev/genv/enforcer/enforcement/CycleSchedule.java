@@ -10,20 +10,24 @@ import java.time.Duration;
  */
 public record CycleSchedule(Duration interval, Duration longest) {
     private static final int INTERVALS = 3;
+    private static final Duration TOLERANCE = Duration.ofSeconds(2);
 
     /** The largest random delay of a cycle, as a share of the interval. */
     private static final int DELAY_DIVISOR = 5;
 
     /**
-     * Returns the time until the next cycle. It is due when the next interval since the first cycle begins, so an interval in which a cycle
-     * still runs has none. It starts after a random delay, so that earlier cycles do not reveal when the next one observes processes.
-     *
-     * @param random new for each cycle, from 0 to less than 1
+     * Returns the random delay of a cycle that is due, so that earlier cycles do not reveal when the next one observes processes. The random
+     * number is new for each cycle, from 0 to less than 1.
      */
-    public Duration untilNext(Duration sinceFirst, double random) {
-        var due = interval.multipliedBy(sinceFirst.dividedBy(interval) + 1);
-        var delay = (long) (interval.dividedBy(DELAY_DIVISOR).toNanos() * random);
-        return due.minus(sinceFirst).plusNanos(delay);
+    public Duration delay(double random) {
+        return Duration.ofNanos((long) (interval.dividedBy(DELAY_DIVISOR).toNanos() * random));
+    }
+
+    /** Whether a cycle should have started by now. The scheduler ticks once a second, so it may be a second late. */
+    public boolean isOverdue(Duration sinceLatest) {
+        return sinceLatest.compareTo(
+                        interval.plus(interval.dividedBy(DELAY_DIVISOR)).plus(TOLERANCE))
+                > 0;
     }
 
     /** Whether the observation of the last cycle is too old to be valid. */

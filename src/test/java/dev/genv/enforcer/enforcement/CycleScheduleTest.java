@@ -10,24 +10,25 @@ class CycleScheduleTest {
     private final CycleSchedule schedule = new CycleSchedule(Duration.ofSeconds(10), Duration.ofSeconds(80));
 
     @ParameterizedTest
-    @CsvSource({"30000, false, false", "30001, true, false", "110000, true, false", "110001, true, true"})
-    void cycleIsStaleAndAtLastStalled(long millis, boolean isStale, boolean isStalled) {
+    @CsvSource({
+        "14000, false, false, false",
+        "14001, true, false, false",
+        "30000, true, false, false",
+        "30001, true, true, false",
+        "110000, true, true, false",
+        "110001, true, true, true",
+    })
+    void cycleIsOverdueAndStaleAndAtLastStalled(long millis, boolean isOverdue, boolean isStale, boolean isStalled) {
         var since = Duration.ofMillis(millis);
+        assertThat(schedule.isOverdue(since)).isEqualTo(isOverdue);
         assertThat(schedule.isStale(since)).isEqualTo(isStale);
         assertThat(schedule.isStalled(since)).isEqualTo(isStalled);
     }
 
-    /** A cycle that is still running when an interval begins takes the place of its cycle. Random delays do not add up. */
     @ParameterizedTest
-    @CsvSource({
-        "0, 0, 10000",
-        "3000, 0, 7000",
-        "3000, 0.5, 8000",
-        "3000, 0.999, 8998",
-        "12000, 0.5, 9000",
-        "20001, 0, 9999"
-    })
-    void nextCycleIsDueInTheNextIntervalWithADelayOfUpToAFifthOfIt(long sinceFirst, double random, long millis) {
-        assertThat(schedule.untilNext(Duration.ofMillis(sinceFirst), random)).isEqualTo(Duration.ofMillis(millis));
+    @CsvSource({"10, 0, 0", "10, 0.5, 1000", "86400, 0.25, 4320000"})
+    void delaysACycleByUpToAFifthOfTheInterval(long interval, double random, long millis) {
+        var delay = new CycleSchedule(Duration.ofSeconds(interval), Duration.ZERO).delay(random);
+        assertThat(delay).isEqualTo(Duration.ofMillis(millis));
     }
 }
