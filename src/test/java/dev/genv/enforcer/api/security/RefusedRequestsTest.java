@@ -29,6 +29,7 @@ class RefusedRequestsTest {
             delimiter = '|',
             value = {
                 "GET /no/such/path||404",
+                "OPTIONS /no/such/path||404",
                 "GET /violations/4711||404",
                 "GET /violations/4711/x||404",
                 "POST /||404",
