@@ -18,15 +18,17 @@ final class FleetMemory {
     private static final int HEAP_SHARE = 8;
 
     private final long most;
+    private final String advice;
     private final Map<String, Long> entriesOf = new HashMap<>();
     private long entries;
 
-    /** Creates a limit of a share of the heap, without what the request needs besides. */
-    FleetMemory(long besides) {
-        this(besides, Runtime.getRuntime().maxMemory());
+    /** Creates a limit of a share of the heap, without what the request needs besides. A refusal ends with the advice. */
+    FleetMemory(long besides, String advice) {
+        this(besides, Runtime.getRuntime().maxMemory(), advice);
     }
 
-    FleetMemory(long besides, long heap) {
+    FleetMemory(long besides, long heap, String advice) {
+        this.advice = advice;
         most = heap / HEAP_SHARE - besides;
     }
 
@@ -38,8 +40,8 @@ final class FleetMemory {
         if (bytes > most) {
             throw new ApiException(
                     413,
-                    "a fleet needs an estimated %d bytes of memory, and the limit is %d; request fewer hosts at once, or choose a shorter period"
-                            .formatted(bytes, most));
+                    "a fleet needs an estimated %d bytes of memory, and the limit is %d; %s"
+                            .formatted(bytes, most, advice));
         }
     }
 

@@ -42,7 +42,7 @@ final class PlanRequest {
         try {
             body = GenvJson.readUpTo(maxBytes, json).orElseGet(JsonNodeFactory.instance::objectNode);
         } catch (UnreadableException.TooLarge e) {
-            throw new ApiException(413, "the body " + e.getMessage() + "; request fewer hosts at once");
+            throw new ApiException(413, "the body " + e.getMessage() + "; " + PlanResource.ASK_LESS_FLEET);
         } catch (UnreadableException e) {
             throw new ApiException(400, "the body " + e.getMessage());
         }

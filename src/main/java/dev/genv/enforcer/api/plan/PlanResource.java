@@ -63,6 +63,9 @@ public class PlanResource {
     /** The heap of a replay besides its fleet: the results for users, whose number is limited, and the longest record. */
     private static final int BESIDE_THE_FLEET = 4 << 20;
 
+    private static final String ASK_LESS_PAST = "choose a shorter period";
+    static final String ASK_LESS_FLEET = "send the snapshots of fewer hosts";
+
     /** How long before a period a replay begins to read, to know how old claims are. */
     private static final Duration EARLIER = Duration.ofHours(1);
 
@@ -112,8 +115,8 @@ public class PlanResource {
         try (var _ = Slot.hold(request).orElseThrow(() -> new ApiException(503, "the client has left"))) {
             var query = new PlanRequest(body, limits.largestTree());
             return period.isPresent()
-                    ? write(replay(request, query, period.get()), "choose a shorter period")
-                    : write(PlanView.of(check(query)), "request fewer hosts at once");
+                    ? write(replay(request, query, period.get()), ASK_LESS_PAST)
+                    : write(PlanView.of(check(query)), ASK_LESS_FLEET);
         }
     }
 
@@ -142,7 +145,7 @@ public class PlanResource {
         var replay = new Replay(new Replay.Config(
                 policy, config.safetyLimits().grace(), config.interval(), period.from(), config.remote()));
         var pictures = new PictureReader(database);
-        var memory = new FleetMemory(BESIDE_THE_FLEET);
+        var memory = new FleetMemory(BESIDE_THE_FLEET, ASK_LESS_PAST);
         var recordedSince = pictures.begin();
         var isWhole = pictures.read(period.from().minus(EARLIER), period.to(), recorded -> {
             var picture = recorded.picture();
@@ -172,7 +175,7 @@ public class PlanResource {
         var fleet = enforcer.latest()
                 .map(CycleReport::fleet)
                 .orElseThrow(() -> new ApiException(503, "no cycle has ended yet, and the body has no snapshots"));
-        var memory = new FleetMemory(0);
+        var memory = new FleetMemory(0, ASK_LESS_FLEET);
         fleet.snapshots().forEach(snapshot -> memory.hold(snapshot.host(), snapshot));
         return fleet;
     }

@@ -15,12 +15,14 @@ class FleetMemoryTest {
     @Test
     void refusesAFleetAboveTheLimitInWhichTheLastSnapshotOfAHostCounts() {
         var bytes = bytesFor(HOST);
-        var memory = new FleetMemory(0, 8 * bytes);
+        var memory = new FleetMemory(0, 8 * bytes, "choose less");
         memory.hold("a", HOST.snapshot());
         memory.hold("a", HOST.snapshot());
-        assertThatThrownBy(() -> memory.hold("b", HOST.snapshot())).isInstanceOf(ApiException.class);
+        assertThatThrownBy(() -> memory.hold("b", HOST.snapshot()))
+                .isInstanceOf(ApiException.class)
+                .hasMessageEndingWith("; choose less");
         memory.hold("b", null);
-        assertThatThrownBy(() -> new FleetMemory(1, 8 * bytes).hold("a", HOST.snapshot()))
+        assertThatThrownBy(() -> new FleetMemory(1, 8 * bytes, "").hold("a", HOST.snapshot()))
                 .isInstanceOf(ApiException.class);
     }
 
@@ -33,7 +35,7 @@ class FleetMemoryTest {
     }
 
     private static long bytesFor(HostBuilder host) {
-        var memory = new FleetMemory(0, Long.MAX_VALUE);
+        var memory = new FleetMemory(0, Long.MAX_VALUE, "");
         memory.hold("a", host.snapshot());
         return memory.bytes();
     }
