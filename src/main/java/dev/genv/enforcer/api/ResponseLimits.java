@@ -52,7 +52,7 @@ public class ResponseLimits {
         filters.register(this::check, AFTER_THE_TOKEN);
     }
 
-    public void check(RoutingContext request) {
+    void check(RoutingContext request) {
         var path = IGNORED.matcher(request.normalizedPath()).replaceAll("");
         var ofPath = slots.get(path.startsWith(USERS) ? UsersResource.PATH : path);
         if (ofPath == null) {

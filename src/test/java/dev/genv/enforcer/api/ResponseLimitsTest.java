@@ -4,17 +4,20 @@ import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.api.connection.ClientSlots.Slot;
 import dev.genv.enforcer.testsupport.RawHttp;
 import dev.genv.enforcer.testsupport.Requirements;
 import io.vertx.core.Vertx;
 import io.vertx.ext.web.Router;
+import io.vertx.ext.web.RoutingContext;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -22,14 +25,14 @@ import org.junit.jupiter.api.Test;
 /** A server whose responses never end. */
 class ResponseLimitsTest {
     private final Vertx vertx = Vertx.vertx();
-    private final AtomicInteger begun = new AtomicInteger();
+    private final List<RoutingContext> begun = new CopyOnWriteArrayList<>();
     private int port;
 
     @BeforeEach
     void start() throws Exception {
         var router = Router.router(vertx);
         router.route().handler(new ResponseLimits()::check);
-        router.route().handler(_ -> begun.incrementAndGet());
+        router.route().handler(begun::add);
         port = vertx.createHttpServer()
                 .requestHandler(router)
                 .listen(0, "0.0.0.0")
@@ -66,16 +69,17 @@ class ResponseLimitsTest {
             request(InetAddress.getLoopbackAddress(), 2).close();
             await().until(() -> {
                 try (var _ = send(InetAddress.getLoopbackAddress())) { // refused until the service notices the end
-                    return begun.get() > 2;
+                    return begun.size() > 2;
                 }
             });
+            assertThat(Slot.hold(begun.get(1))).as("a slot that is free again").isEmpty();
         }
     }
 
     /** Returns when the service has begun this number of responses. */
     private Socket request(InetAddress address, int number) throws IOException {
         var socket = send(address);
-        await().until(() -> begun.get() == number);
+        await().until(() -> begun.size() == number);
         return socket;
     }
 

@@ -1,32 +1,14 @@
 package dev.genv.enforcer.api.plan;
 
 import static io.restassured.RestAssured.given;
-import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 import static org.hamcrest.Matchers.contains;
 import static org.hamcrest.Matchers.containsString;
 import static org.hamcrest.Matchers.equalTo;
 import static org.hamcrest.Matchers.hasSize;
 import static org.hamcrest.Matchers.nullValue;
 
-import dev.genv.enforcer.api.ResponseLimits;
-import dev.genv.enforcer.testsupport.RawHttp;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ValidatableResponse;
-import io.vertx.core.Vertx;
-import io.vertx.core.buffer.Buffer;
-import io.vertx.ext.web.Router;
-import jakarta.inject.Inject;
-import jakarta.ws.rs.core.MultivaluedHashMap;
-import jakarta.ws.rs.core.UriInfo;
-import java.io.ByteArrayInputStream;
-import java.io.InputStream;
-import java.lang.reflect.InvocationHandler;
-import java.lang.reflect.Proxy;
-import java.net.Socket;
-import java.nio.charset.StandardCharsets;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
@@ -37,8 +19,6 @@ import org.junit.jupiter.params.provider.CsvSource;
 @QuarkusTest
 @Tag("quarkus")
 class PlanResourceTest {
-    private static final String REQUEST =
-            "POST /plan HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
     private static final String ENVS = """
             {"envs": [{"eid": "40", "uid": 1000, "creation": "20/11/2026 09:22:28", "username": "raz",
               "config": {"name": null, "gpu_memory": "1000mi", "gpus": 1}, "pids": [40], "kernel_ids": []}]}""";
@@ -49,65 +29,6 @@ class PlanResourceTest {
             {"processes": [{"pid": 5434, "used_gpu_memory": [{"index": 0, "gpu_memory": "777mi"}], "eid": null},
               {"pid": 812, "used_gpu_memory": [{"index": 0, "gpu_memory": "1100mi"}], "eid": "40"}]}""";
     private static final String SNAPSHOTS = "{\"gpu-1\": %s}".formatted(snapshot(PROCESSES, ENVS, DEVICES));
-
-    @Inject
-    Vertx vertx;
-
-    @Inject
-    ResponseLimits limits;
-
-    @Inject
-    PlanResource resource;
-
-    /** The end of its connection does not end the computation, which occupies a processor. */
-    @Test
-    void planOfAClientThatLeftCountsUntilItIsComputed() throws Exception {
-        var computed = new Semaphore(0);
-        var begun = new AtomicInteger();
-        var left = new AtomicInteger();
-        var router = Router.router(vertx);
-        router.route().handler(limits::check);
-        router.route().handler(request -> {
-            request.addEndHandler(_ -> left.incrementAndGet());
-            request.vertx()
-                    .executeBlocking(() -> resource.plan(body(begun, computed), request, uri()), false)
-                    .onSuccess(plan -> request.end(Buffer.buffer(plan)));
-        });
-        var server = vertx.createHttpServer().requestHandler(router).listen(0, "localhost");
-        await().until(server::succeeded);
-        var port = server.result().actualPort();
-        for (var client = 1; client <= PlanResource.MAX_CONCURRENT; client++) {
-            try (var socket = new Socket("localhost", port)) {
-                socket.getOutputStream().write(REQUEST.getBytes(StandardCharsets.US_ASCII));
-                await().untilAtomic(begun, equalTo(client));
-            }
-        }
-        await().untilAtomic(left, equalTo(PlanResource.MAX_CONCURRENT));
-
-        assertThat(new RawHttp(port).send(REQUEST).status()).isEqualTo(503);
-        computed.release(PlanResource.MAX_CONCURRENT);
-        await().until(() -> new RawHttp(port).send(REQUEST).status() == 200);
-        server.result().close();
-    }
-
-    /** The first plans take long. */
-    private static InputStream body(AtomicInteger begun, Semaphore computed) {
-        return new ByteArrayInputStream("{\"snapshots\": {}}".getBytes(StandardCharsets.US_ASCII)) {
-            @Override
-            public synchronized int read(byte[] bytes, int offset, int length) {
-                if (pos == 0 && begun.incrementAndGet() <= PlanResource.MAX_CONCURRENT) {
-                    computed.acquireUninterruptibly();
-                }
-                return super.read(bytes, offset, length);
-            }
-        };
-    }
-
-    private static UriInfo uri() {
-        InvocationHandler withoutParameters = (_, _, _) -> new MultivaluedHashMap<String, String>();
-        return (UriInfo) Proxy.newProxyInstance(
-                UriInfo.class.getClassLoader(), new Class<?>[] {UriInfo.class}, withoutParameters);
-    }
 
     @Test
     void returnsViolationsAndActionsOfThePolicy() {
@@ -132,6 +53,21 @@ class PlanResourceTest {
                 .body("actions[2].environment", equalTo("40"))
                 .body("actions[2].device", equalTo(0))
                 .body("actions[2].pid", nullValue());
+    }
+
+    @Test
+    void namesTheHostOfAViolationAmongSeveral() {
+        plan(
+                        "{\"non_env_processes\": true}",
+                        "{\"gpu-1\": %1$s, \"gpu-2\": %1$s}".formatted(snapshot(PROCESSES, ENVS, DEVICES)))
+                .statusCode(200)
+                .body(
+                        "violations.message",
+                        contains(
+                                "[gpu-1] Process 5434 is not running in a GPU environment",
+                                "[gpu-2] Process 5434 is not running in a GPU environment"))
+                .body("violations.host", contains("gpu-1", "gpu-2"))
+                .body("actions.host", contains("gpu-1", "gpu-2"));
     }
 
     @Test
