@@ -104,7 +104,7 @@ final class IdleTimes {
 
     private static Clocks.Key key(HostProcess process) {
         var id = process.id();
-        return new Clocks.Key(process.host(), Kind.PROCESS.name(), "process %d %d".formatted(id.pid(), id.startTime()));
+        return new Clocks.Key(process.host(), Kind.PROCESS.name(), "process " + id.pid() + " " + id.startTime());
     }
 
     /** The clocks of what is idle now, each with its uid, and of what may be. */

@@ -52,7 +52,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Interprets the facts of one machine. It keeps only what must survive from one observation to the next: the order of the devices, the
- * identity of the state directory, the earlier files of protected programs, and the accounts. One thread at a time uses it.
+ * identity of the state directory, the earlier files of protected programs, and what was parsed from accounts and state. One thread at
+ * a time uses it.
  */
 public final class Observer {
     private static final Pattern DRIVER = Pattern.compile("NVRM version:.*?\\s([0-9]+(?:\\.[0-9]+)+)\\s");

@@ -24,18 +24,27 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Parses genv's state, and notices if its directory is another one than before. */
+/**
+ * Parses genv's state, and notices if its directory is another one than before. Files with equal content are parsed once, because most
+ * observations find the files of the previous one.
+ */
 public final class StateParser {
+    /** In bytes; the parsed content of larger files is not kept. */
+    private static final int LARGEST_KEPT = 16 << 10;
+
     private static final int LONGEST_SHOWN = 200;
     private static final int MAX_HOLDERS = 3;
     private static final String WITHOUT_LOCK = ". The state is read without it; nothing can be detached";
 
     private final String path;
     private Directory.@Nullable Present lastDirectory;
+    private @Nullable Parsed last;
 
     public StateParser(String path) {
         this.path = path;
     }
+
+    private record Parsed(StateFile envs, StateFile devices, State state) {}
 
     /**
      * Returns both files as the union of two readings, or of one if the earlier one is null because it found the same. A file that cannot
@@ -56,12 +65,29 @@ public final class StateParser {
         if (unread != null) {
             return new State(new State.File.Unreadable<>(unread), new State.File.Unreadable<>(unread));
         }
+        var files = files(facts.envs(), facts.devices());
         var lock = lockProblem(facts.lock());
         return new State(
-                parsed(facts.envs(), "envs.json", EnvsFile::of),
-                parsed(facts.devices(), "devices.json", DevicesFile::of),
+                files.envs(),
+                files.devices(),
                 lock == null ? List.of() : List.of(new Problem(lock.code(), lock.detail() + WITHOUT_LOCK)),
                 facts.lock().waited());
+    }
+
+    private State files(StateFile envs, StateFile devices) {
+        var before = last;
+        if (before != null && before.envs.equals(envs) && before.devices.equals(devices)) {
+            return before.state;
+        }
+        last = null; // its memory is free while the new files are parsed
+        var state =
+                new State(parsed(envs, "envs.json", EnvsFile::of), parsed(devices, "devices.json", DevicesFile::of));
+        last = size(envs) + size(devices) <= LARGEST_KEPT ? new Parsed(envs, devices, state) : null;
+        return state;
+    }
+
+    private static long size(StateFile file) {
+        return file instanceof StateFile.Present(var content) ? content.length() : 0;
     }
 
     private interface Parser<T> {
