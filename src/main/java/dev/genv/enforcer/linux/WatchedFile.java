@@ -3,6 +3,7 @@ package dev.genv.enforcer.linux;
 import dev.genv.enforcer.linux.FileCalls.Descriptor;
 import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -98,19 +99,11 @@ public final class WatchedFile<T> {
         try {
             var bytes = file.read(largest + 1);
             if (bytes.length > largest) {
-                throw new FileTooLargeException(path, largest);
+                throw new FileSystemException(path.toString(), null, "it is longer than " + largest + " bytes");
             }
             return bytes;
         } catch (Errno e) {
             throw e.of(path.toString());
-        }
-    }
-
-    public static final class FileTooLargeException extends IOException {
-        private static final long serialVersionUID = 1;
-
-        FileTooLargeException(Path path, int largest) {
-            super(path + " is longer than " + largest + " bytes");
         }
     }
 }

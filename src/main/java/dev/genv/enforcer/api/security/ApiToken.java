@@ -103,7 +103,7 @@ public class ApiToken {
             warn(tokens.weakness().orElse(""));
             update(new Reading(token, "", ticker.mark()));
         } catch (IOException e) {
-            update(new Reading(null, "its file cannot be used: " + Errno.textOf(e), ticker.mark()));
+            update(new Reading(null, "expected %s: ".formatted(TokenFile.FORM) + Errno.textOf(e), ticker.mark()));
         }
     }
 
@@ -126,6 +126,10 @@ public class ApiToken {
     /** The file with the bearer token. Its content may change, for example when Kubernetes renews a secret. */
     public static final class TokenFile {
         private static final int LONGEST = 4096;
+        /** What the file must be. */
+        public static final String FORM =
+                "a file with one token of at most " + LONGEST + " ASCII characters without blanks";
+
         private static final FileTree OWN_FILES = new FileTree(Path.of("/"));
         private static final Pattern TOKEN = Pattern.compile("[!-~]+");
 

@@ -111,9 +111,7 @@ public enum SettingKind {
             value -> Optional.of(absolute(value)).filter(Files::isRegularFile).filter(Files::isReadable)),
     /** A file that lists hosts now. The message for an invalid one names the lines. */
     FILE_OF_HOSTS("a file with one host a line", value -> file(value, HostFile::new)),
-    FILE_OF_TOKEN(
-            "a file with one token of at most 4096 ASCII characters without blanks",
-            value -> file(value, path -> new TokenFile(path).read())),
+    FILE_OF_TOKEN(TokenFile.FORM, value -> file(value, path -> new TokenFile(path).read())),
     FILE_OF_ADDRESSES(
             "a file with name=address on each line", value -> file(value, path -> new AddressFile(path).read())),
     FILE_OF_WEB_ADDRESS(

@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -46,7 +47,11 @@ class TokenFileTest {
         Files.writeString(path, "x".repeat(4096));
         assertThat(file.read()).hasSize(4096);
         Files.writeString(path, "x".repeat(4097));
-        assertThatThrownBy(file::read).hasMessageContaining("is longer than 4096 bytes");
+        var token = new ApiToken(Optional.of(file));
+        token.refresh(file);
+        assertThat(token.problem())
+                .contains("expected a file with one token of at most 4096 ASCII characters without blanks:"
+                        + " it is longer than 4096 bytes");
     }
 
     @Test
