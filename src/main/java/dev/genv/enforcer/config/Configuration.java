@@ -51,8 +51,7 @@ public final class Configuration {
     @Produces
     @Singleton
     static CycleSchedule cycleSchedule(Settings settings) {
-        return new CycleSchedule(
-                settings.general().interval(), settings.observationTimeout().plus(settings.actionTimeout()));
+        return new CycleSchedule(settings.general().interval(), settings.longestCycle());
     }
 
     @Produces

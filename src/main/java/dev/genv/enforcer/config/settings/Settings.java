@@ -58,6 +58,11 @@ public record Settings(
         return new IdleLimits(safety.idleAfter(), safety.idleUtilization());
     }
 
+    /** The time limit of a cycle. The chart computes the same for its startup probe. */
+    public Duration longestCycle() {
+        return observationTimeout().plus(actionTimeout());
+    }
+
     /** The time limit for observing a host. */
     public Duration observationTimeout() {
         return isRemote() ? callTimeout() : gpu.gpuTimeout().multipliedBy(2).plus(actionTimeout());

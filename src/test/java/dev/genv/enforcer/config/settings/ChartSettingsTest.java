@@ -169,10 +169,7 @@ class ChartSettingsTest {
 
     private static String durationOfTheFirstCycle(Settings settings) {
         return "the first cycle may take %d s,"
-                .formatted(settings.observationTimeout()
-                        .plus(settings.actionTimeout())
-                        .plusMillis(999)
-                        .toSeconds());
+                .formatted(settings.longestCycle().plusMillis(999).toSeconds());
     }
 
     private Settings read(RenderedChart chart) throws InvalidSettingsException, IOException, JSchException {
