@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.testsupport.RenderedChart;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -174,7 +175,43 @@ class ChartPodTest {
     @Test
     void podsHaveNoAccessToTheClusterAndOverSshNoneToTheNode() {
         assertThat(REMOTE.text()).doesNotContain("hostPath");
+        var fields = List.of(
+                "serviceAccountName",
+                "automountServiceAccountToken",
+                "enableServiceLinks",
+                "terminationGracePeriodSeconds",
+                "containers",
+                "volumes");
+        assertThat(REMOTE.pod().fieldNames())
+                .toIterable()
+                .containsExactlyInAnyOrderElementsOf(with(fields, "securityContext"));
+        assertThat(NODE.pod().fieldNames())
+                .toIterable()
+                .containsExactlyInAnyOrderElementsOf(with(
+                        fields,
+                        "hostPID",
+                        "runtimeClassName",
+                        "priorityClassName",
+                        "initContainers",
+                        "affinity",
+                        "tolerations"));
+        assertThat(NODE.pod().path("initContainers")).hasSize(1);
         for (var chart : new RenderedChart[] {NODE, REMOTE}) {
+            assertThat(chart.pod().path("containers")).hasSize(1);
+            assertThat(chart.container().fieldNames())
+                    .toIterable()
+                    .containsExactlyInAnyOrder(
+                            "name",
+                            "image",
+                            "imagePullPolicy",
+                            "securityContext",
+                            "env",
+                            "ports",
+                            "startupProbe",
+                            "livenessProbe",
+                            "readinessProbe",
+                            "resources",
+                            "volumeMounts");
             assertThat(chart.pod().path("automountServiceAccountToken").asBoolean(true))
                     .isFalse();
             assertThat(chart.pod().path("enableServiceLinks").asBoolean(true)).isFalse();
@@ -185,6 +222,10 @@ class ChartPodTest {
             assertThat(chart.documents())
                     .noneMatch(each -> each.path("kind").asText().contains("Role"));
         }
+    }
+
+    private static List<String> with(List<String> fields, String... more) {
+        return Stream.concat(fields.stream(), Stream.of(more)).toList();
     }
 
     /** An emptyDir is open to all users, and the service refuses such a folder. */
