@@ -1,6 +1,7 @@
 package dev.genv.enforcer.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.enforcement.Enforcer;
@@ -96,12 +97,14 @@ class HostileTextTest {
 
     @Test
     void textOfAClientIsEscapedInErrors() throws IOException {
+        await().until(() -> enforcer.runCycle().isPresent()); // before the first one ends, /users has 503
         for (var path : List.of(
                 "/violations?status=" + escaped(EVIL),
                 "/violations?" + escaped(EVIL) + "=1",
                 "/violations?since=" + escaped(EVIL),
                 "/" + escaped(EVIL),
-                "/violations/" + escaped(EVIL))) {
+                "/violations/" + escaped(EVIL),
+                "/users/" + escaped(EVIL))) {
             var answer = new RawHttp(port).get(path, AUTHORIZATION);
             assertThat(answer.status()).as(path).isIn(400, 404);
             assertPrintableAscii(path, answer);

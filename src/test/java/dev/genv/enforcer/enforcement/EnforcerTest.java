@@ -137,6 +137,15 @@ class EnforcerTest {
     }
 
     @Test
+    void cycleIsIncompleteIfAnotherNameOfAMachineDoesNotAnswer() {
+        var alias = new FakeHost(host("alias")).setMachine("m1");
+        var enforcer = enforcer(config(node.setMachine("m1"), alias));
+        assertThat(cycle(enforcer).result()).isEqualTo(CycleResult.SUCCESS);
+        refusing(alias);
+        assertThat(cycle(enforcer).result()).isEqualTo(CycleResult.INCOMPLETE);
+    }
+
+    @Test
     void problemsOfRulesAndOfTheTerminationLimitAreReportedForTheirHost() {
         node.setSnapshot(
                 host().devices(1).with("env a capacity 4x on 0", "process 1 on 0", "process 2 on 0", "process 3 on 0"));

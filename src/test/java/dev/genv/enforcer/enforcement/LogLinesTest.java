@@ -199,10 +199,10 @@ class LogLinesTest {
     @Test
     void actionsAreLoggedInAFixedFormat() {
         assertThat(ActionLog.fixedForm(actionRecord(TERMINATE, Result.of(Outcome.SIGNALLED))))
-                .isEqualTo("action=terminate rules=env-devices host=gpu-1 pid=812 start_time=991232 uid=1003"
+                .isEqualTo("action=terminate rules=env-devices,env-memory host=gpu-1 pid=812 start_time=991232 uid=1003"
                         + " environment=\"a\\u000a'b\" devices=0,1 signal=TERM outcome=signalled detail=\"\"");
         assertThat(ActionLog.fixedForm(actionRecord(DETACH, Result.failed("disk\nfull"))))
-                .isEqualTo("action=detach rules=env-devices host=gpu-1 pid=- start_time=- uid=7"
+                .isEqualTo("action=detach rules=env-devices,env-memory host=gpu-1 pid=- start_time=- uid=7"
                         + " environment=\"a\" devices=2 signal=- outcome=failed detail=\"disk\\u000afull\"");
         var stray = new Action.Terminate("gpu-1", process(812).uses(0).build());
         assertThat(ActionLog.fixedForm(actionRecord(stray, Result.of(Outcome.SIGNALLED))))
@@ -239,8 +239,10 @@ class LogLinesTest {
     }
 
     private static ActionRecord actionRecord(Action action, Result result) {
-        var cause = new Violation(KnownRules.ENV_DEVICES, "gpu-1", "…", "…", null, null, List.of(), List.of());
-        return new ActionRecord(new PlannedAction(action, List.of(cause), true), result, Instant.EPOCH);
+        var causes = Stream.of(KnownRules.ENV_DEVICES, KnownRules.ENV_MEMORY)
+                .map(rule -> new Violation(rule, "gpu-1", "…", "…", null, null, List.of(), List.of()))
+                .toList();
+        return new ActionRecord(new PlannedAction(action, causes, true), result, Instant.EPOCH);
     }
 
     @Test

@@ -79,6 +79,11 @@ class TerminationTableTest extends CycleTable {
         stray 0 30 60 3600
         → 1 TERM 0
 
+        a denied SIGTERM is tried again
+        deny TERM
+        stray 0 10
+        → 1 TERM 0, 1 TERM 10
+
         a denied SIGKILL is tried again
         stray 0
         deny KILL

@@ -21,6 +21,7 @@ import dev.genv.enforcer.testsupport.builder.ViolationBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -484,6 +485,26 @@ class OutboxTest {
             works.set(true);
             await().until(() -> outbox.problem().isEmpty());
         }
+    }
+
+    @Test
+    void newEventsDoNotShortenThePauseAfterADefect() {
+        limits = new Limits(Duration.ZERO, 60, DAY, DAY, DAY, 3, true);
+        outbox = outbox();
+        try (var _ = outbox.start(log)) {
+            act("unreadable");
+            await().until(() -> outbox.failed.count() == 1);
+            act("a");
+            await("it sleeps, and does not wait for events").until(() -> isAsleep("delivery-test"));
+            assertThat(sent).isEmpty();
+        }
+    }
+
+    private static boolean isAsleep(String thread) {
+        return Thread.getAllStackTraces().entrySet().stream()
+                .filter(entry -> entry.getKey().getName().equals(thread))
+                .anyMatch(entry -> Arrays.stream(entry.getValue())
+                        .anyMatch(frame -> frame.getMethodName().equals("sleep")));
     }
 
     @ParameterizedTest

@@ -113,6 +113,8 @@ class TerminalSenderTest {
         Programs.fifo(folder.resolve("7"));
         Files.createSymbolicLink(folder.resolve("8"), Path.of("/dev/tty"));
         var file = Files.writeString(folder.resolve("9"), "");
+        Files.setAttribute(folder.resolve("7"), "unix:mode", 0666);
+        Files.setAttribute(file, "unix:mode", 0666);
         assertThat(new Terminals(PROC, folder).write(CurrentProcess.uid(), TEXT))
                 .isZero();
         assertThat(file).isEmptyFile();

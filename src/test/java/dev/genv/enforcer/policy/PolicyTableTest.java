@@ -125,6 +125,13 @@ class PolicyTableTest {
         process 1 in a on 0=900mi immune
         → only reported
 
+        directory users in the range of subordinate uids do not add up
+        env a of alice uid 120000 capacity 1000mi on 0
+        subordinate 1000 100000 65536
+        process 1 in a uid 120000 on 0=800mi
+        process 2 in a uid 120001 on 0=900mi
+        → nothing
+
         the excess of a directory user
         env a of alice uid 120000 capacity 1000mi on 0
         subordinate 1000 100000 65536

@@ -73,7 +73,9 @@ class DuplicateHostsTest {
             assertThat(problem.code()).isEqualTo(ProblemCode.DUPLICATE_HOST);
             assertThat(problem.detail()).contains("gpu-1");
         });
-        assertThat(collapse("gpu-1=m1 alias=!").getLast().isComplete()).isTrue();
+        var silent = collapse("gpu-1=m1 alias=!").getLast();
+        assertThat(silent.isComplete()).isTrue();
+        assertThat(silent.isObservedCompletely()).isFalse();
         assertThat(collapse("gpu-1=! alias=m1")).noneMatch(Snapshot::isObservedCompletely);
     }
 

@@ -528,9 +528,13 @@ class ActionTableTest {
         host.observe(Set.of());
         meanwhile = change;
         var result = execute(detach("a", 0)).getFirst();
+        assertNoTemporaryFile();
+        return result;
+    }
+
+    private void assertNoTemporaryFile() {
         assertThat(Objects.requireNonNullElse(state.toFile().list(), new String[0]))
                 .noneMatch(name -> name.startsWith(".devices.json.genv-enforcer-"));
-        return result;
     }
 
     @Test
@@ -691,6 +695,7 @@ class ActionTableTest {
             host.observe(Set.of());
             fill(state.resolve("full"));
             assertThat(execute(detach("a", 0)).getFirst().detail()).contains("No space left on device");
+            assertNoTemporaryFile();
             assertThat(devices).hasContent(files("a", "b").devicesJson());
             Files.delete(state.resolve("full"));
             assertThat(execute(detach("a", 0))).containsExactly(DETACHED);

@@ -125,20 +125,23 @@ final class StateRows {
                         ProcessRows.hang(machine, 51, ALICE, "cmdline");
                         machine.envs(env("a", ALICE, "alice", "", "\"k\""));
                     })
-                    .problem(KERNELS + "reading its arguments hangs"),
+                    .problem(KERNELS + "reading its arguments hangs")
+                    .check(seen -> assertThat(seen.environments()).hasSize(1)),
             row("arguments of several processes that do not answer", machine -> {
                         ProcessRows.hang(machine, 51, ALICE, "cmdline");
                         ProcessRows.hang(machine, 900, ALICE, "cmdline");
                         machine.envs(env("a", ALICE, "alice", "", "\"k\""));
                     })
-                    .problem(KERNELS + "reading its arguments hangs (and 1 more)"),
+                    .problem(KERNELS + "reading its arguments hangs (and 1 more)")
+                    .check(seen -> assertThat(seen.environments()).hasSize(1)),
             row("unreadable arguments", machine -> {
                         var arguments = machine.process(51, ALICE).file("cmdline");
                         Files.delete(arguments);
                         Files.createDirectory(arguments);
                         machine.envs(env("a", ALICE, "alice", "", "\"k\""));
                     })
-                    .problem(KERNELS + "its arguments cannot be read: Is a directory"),
+                    .problem(KERNELS + "its arguments cannot be read: Is a directory")
+                    .check(seen -> assertThat(seen.environments()).hasSize(1)),
             row(
                             "an environment that is recorded twice",
                             machine -> machine.envs(env("a", ALICE, "alice", "812"), env("a", ALICE, "alice", "812")))
