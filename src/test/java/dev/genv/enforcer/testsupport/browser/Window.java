@@ -24,6 +24,8 @@ public final class Window implements AutoCloseable {
     private final Page page;
     private final List<String> requests = new CopyOnWriteArrayList<>();
     private final List<String> errors = new CopyOnWriteArrayList<>();
+    /** Chromium gives requests up if another program, such as a container engine, adds or removes a network interface. */
+    private volatile boolean networkChanged;
 
     /** Opens a window for the service on this port. */
     public Window(Chromium chromium, int port, Browser.NewContextOptions options) {
@@ -31,6 +33,11 @@ public final class Window implements AutoCloseable {
         context = chromium.browser().newContext(options);
         context.setDefaultTimeout((double) TestTimeouts.HANG.toMillis());
         context.onRequest(request -> requests.add(request.url()));
+        context.onRequestFailed(request -> {
+            if (String.valueOf(request.failure()).contains("ERR_NETWORK_CHANGED")) {
+                networkChanged = true;
+            }
+        });
         page = context.newPage();
         page.onPageError(errors::add);
         page.onConsoleMessage(message -> {
@@ -51,8 +58,11 @@ public final class Window implements AutoCloseable {
 
     /** Opens a view, such as {@code #/violations}, as a new load of the page. */
     public Window open(String view) {
-        page.navigate("about:blank"); // the address of another view alone would not load the page again
-        page.navigate(origin + "/" + view);
+        do {
+            networkChanged = false;
+            page.navigate("about:blank"); // the address of another view alone would not load the page again
+            page.navigate(origin + "/" + view);
+        } while (networkChanged);
         heading().waitFor();
         return this;
     }
