@@ -16,7 +16,6 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.observation.GpuListing.DeviceStatuses;
 import dev.genv.enforcer.observation.GpuListing.GpuHistory;
 import java.util.List;
-import java.util.Map;
 import java.util.StringJoiner;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -120,17 +119,6 @@ class GpuListingTest {
 
     private static Reading<ToolOutput> output(int exitCode, String text) {
         return Reading.of(new ToolOutput(exitCode, Bytes.of(text.getBytes(UTF_8)), Bytes.EMPTY));
-    }
-
-    @Test
-    void deviceMissingAfterARebootIsNotLost() {
-        gpus.recordBoot("one");
-        gpus.findLost(Map.of("a", 0, "b", 1));
-        gpus.recordBoot("one");
-        assertThat(gpus.findLost(Map.of("a", 0))).isPresent();
-        assertThat(gpus.findLost(Map.of("a", 0, "b", 1))).isEmpty();
-        gpus.recordBoot("two");
-        assertThat(gpus.findLost(Map.of("a", 0))).isEmpty();
     }
 
     @Test

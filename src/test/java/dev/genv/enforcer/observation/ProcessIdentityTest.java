@@ -10,6 +10,7 @@ import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.observation.ProcessIdentity.ProgramEnviron.Content;
+import java.util.Map;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -77,19 +78,8 @@ class ProcessIdentityTest {
 
     /** Two threads run, so the process is no zombie although its first thread has exited. */
     private static Reading<Bytes> stat(char state, long begin, long end) {
-        var text = new StringBuilder("812 (python) ").append(state);
-        for (var field = 4; field <= 52; field++) {
-            text.append(' ')
-                    .append(
-                            switch (field) {
-                                case 20 -> 2;
-                                case 48 -> end == 0 ? 0 : 6000;
-                                case 49 -> end == 0 ? 0 : 7000;
-                                case 50 -> begin;
-                                case 51 -> end;
-                                default -> 1;
-                            });
-        }
-        return Reading.of(Bytes.of(text.toString().getBytes(US_ASCII)));
+        var arguments = end == 0 ? 0L : 7000L;
+        return Reading.of(FactsMachine.stat(
+                812, state, Map.of(20, 2L, 48, Math.min(arguments, 6000), 49, arguments, 50, begin, 51, end)));
     }
 }

@@ -11,7 +11,6 @@ import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
 import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
 import dev.genv.enforcer.model.ProcessId;
 import java.util.Set;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -33,20 +32,6 @@ class WorkloadsTest {
         workloads.retain(Set.of());
         assertThat(workloads.known()).isEmpty();
         assertThat(observe(SKIPPED, "")).isNull();
-    }
-
-    @Test
-    void asksForTheCgroupAgainInEverySixteenthObservation() {
-        observe(cgroup("/docker/" + ID), "");
-        var asked = IntStream.range(0, 3 * Workloads.PERIOD)
-                .filter(_ -> {
-                    observe(SKIPPED, "");
-                    return workloads.known().isEmpty();
-                })
-                .count();
-        assertThat(asked).isEqualTo(3);
-        assertThat(observe(cgroup("/system.slice/other.service"), ""))
-                .isEqualTo(new Workload("other.service", null, null, null));
     }
 
     @Test

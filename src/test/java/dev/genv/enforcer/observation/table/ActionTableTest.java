@@ -106,7 +106,7 @@ class ActionTableTest {
         devices = state.resolve("devices.json");
         lock = Files.createFile(state.resolve("genv.lock"));
         server = Files.copy(Path.of("/bin/sleep"), folder.resolve("server"));
-        fake.programs = List.of(new ProtectedExecutable(server, "*"));
+        fake.programs.add(new ProtectedExecutable(server, "*"));
         child = Child.inEnvironment("15971");
         Files.writeString(proc.root().resolve("locks"), Files.readString(Path.of("/proc/locks")));
         process = process(child.pid());
@@ -350,7 +350,7 @@ class ActionTableTest {
 
     @Test
     void exemptUserIsNotSignalled() throws Exception {
-        fake.exempt = new String[] {"2003"};
+        fake.exempt.add("2003");
         host = host();
         var seen = observe();
         meanwhile = () -> process.uid(2003);

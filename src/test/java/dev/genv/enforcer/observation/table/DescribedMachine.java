@@ -1,13 +1,6 @@
 package dev.genv.enforcer.observation.table;
 
-import dev.genv.enforcer.enforcement.host.Machine;
-import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
-import dev.genv.enforcer.remote.agent.AgentMachine.AgentConfig;
-import dev.genv.enforcer.remote.agent.LocalPython;
-import dev.genv.enforcer.testsupport.NodeBuilder;
-import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
-import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.fake.FakeProc.FakeProcess;
 import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
@@ -24,7 +17,7 @@ import java.util.List;
  * A machine as files, for the node and for the agent. At first, process 812 of alice in environment a uses device 0, which is attached to a;
  * device 1 is free.
  */
-final class DescribedMachine implements AutoCloseable {
+final class DescribedMachine extends FakeMachine implements AutoCloseable {
     static final long ALICE = 1003;
     static final long BOB = 1004;
     /** An account of this machine's name service that is not in the passwd of the described machine. */
@@ -36,22 +29,14 @@ final class DescribedMachine implements AutoCloseable {
 
     private static final Duration LOCK_LIMIT = Duration.ofMillis(250);
 
-    final FakeProc proc;
-    final Path state;
-    final FakeNvidiaSmi tool;
-    final Path etc;
-    final List<ProtectedExecutable> programs = new ArrayList<>();
-    final List<String> exempt = new ArrayList<>();
     /** Closed after the observation. */
     final List<Closeable> open = new ArrayList<>();
 
-    boolean requireHostPid;
-
-    DescribedMachine(Path folder) throws IOException {
-        proc = new FakeProc(folder.resolve("proc"));
-        state = Files.createDirectories(folder.resolve("genv"));
-        tool = new FakeNvidiaSmi(folder.resolve("bin"));
-        etc = Files.createDirectories(proc.hostRoot().resolve("etc"));
+    DescribedMachine(Hands hands, Path folder) throws IOException {
+        super(hands, folder);
+        lockLimit = LOCK_LIMIT;
+        agentRoot = proc.hostRoot().toString();
+        etc = proc.hostRoot().resolve("etc");
         passwd("root:x:0:0:::\nalice:x:1003:1:::\nbob:x:1004:1:::\n");
         Files.writeString(etc.resolve("subuid"), "alice:100000:65536\n");
         proc.writeUptime(UPTIME);
@@ -177,42 +162,6 @@ final class DescribedMachine implements AutoCloseable {
         var link = proc.root().resolve(pid + "/exe");
         Files.deleteIfExists(link);
         Files.createSymbolicLink(link, program);
-    }
-
-    NodeBuilder node() {
-        var builder = new NodeBuilder(state, tool.path())
-                .proc(proc.root())
-                .lockTimeout(LOCK_LIMIT)
-                .programs(programs.toArray(ProtectedExecutable[]::new))
-                .exempt(exempt.toArray(String[]::new));
-        return requireHostPid ? builder.requireHostPid() : builder;
-    }
-
-    ObservedHost host() {
-        return node().host();
-    }
-
-    /** The agent on this machine. Its root is that of this machine's processes, so it is told the whole paths. */
-    Machine agent() throws IOException {
-        var root = proc.hostRoot();
-        var paths = node().settings().programs().stream()
-                .map(program -> root + program.path().toString())
-                .toList();
-        var config = new AgentConfig(
-                state.toString(),
-                LOCK_LIMIT,
-                tool.path().toString(),
-                LocalPython.TIMEOUT,
-                LocalPython.TIMEOUT,
-                false,
-                paths,
-                true,
-                Duration.ofMinutes(1));
-        return LocalPython.machine(config, proc.root(), etc, root.resolve("run"));
-    }
-
-    ObservedHost agentHost() throws IOException {
-        return new ObservedHost(node().settings(), agent());
     }
 
     @Override

@@ -8,10 +8,6 @@ import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.host.HostFacts.HolderFacts;
-import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.Memory;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.Unlisted;
@@ -21,7 +17,6 @@ import dev.genv.enforcer.policy.Action.Signal;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;
-import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
 import dev.genv.enforcer.testsupport.linux.SteppedProcess;
 import java.io.IOException;
@@ -207,17 +202,6 @@ class DeviceTableTest {
         DeviceFileHolder.write(proc(), FakeNvidiaSmi.uuid(0), pids);
     }
 
-    /** A process that was just started may be listed in a moment. */
-    @Test
-    void mappingProvesUseInTheSecondObservation() throws Exception {
-        try (var holder = DeviceFileHolder.start(MEMBER, "")) {
-            link(holder.pid());
-            use(4096);
-            assertThat(observe(4).unlisted().holders().getFirst().used()).isEmpty();
-            assertThat(observe().unlisted().holders().getFirst().used()).containsExactly(0);
-        }
-    }
-
     /** A fork without an execve(2) leaves the mappings of the parent to the child. */
     @Test
     void workerOfAListedProcessProvesNoUse(@TempDir Path folder) throws Exception {
@@ -234,54 +218,6 @@ class DeviceTableTest {
             assertThat(observe(2).unlisted().holders())
                     .extracting(each -> each.process().pid(), Unlisted.Holder::used)
                     .contains(Tuple.tuple(middle, List.of(0)), Tuple.tuple(holder.pid(), List.of(0)));
-        }
-    }
-
-    private static List<String> problems(Snapshot snapshot) {
-        return snapshot.problems().stream()
-                .filter(problem -> problem.code() == ProblemCode.GPU_UNLISTED)
-                .map(Problem::detail)
-                .toList();
-    }
-
-    @Test
-    void reportsTheHolderOfMemoryThatLastsUnexplained() throws Exception {
-        try (var holder = DeviceFileHolder.start(MEMBER, "");
-                var other = Child.withEnvironment(MEMBER)) {
-            link(holder.pid(), other.pid());
-            use(4096);
-            var third = observe(3);
-            assertThat(third.unlisted().holders()).isEmpty();
-            assertThat(problems(third)).isEmpty();
-            var fourth = observe();
-            assertThat(fourth.unlisted().processes()).singleElement().satisfies(process -> {
-                assertThat(process.pid()).isEqualTo(holder.pid());
-                assertThat(process.devices()).containsExactly(0);
-                assertThat(process.memoryOn(0)).isNull();
-                assertThat(process.membership()).isEqualTo(new Membership.InEnvironment("15971"));
-            });
-            assertThat(problems(fourth))
-                    .singleElement()
-                    .asString()
-                    .startsWith("process %d of uid %d (python3".formatted(holder.pid(), CurrentProcess.uid()))
-                    .endsWith("holds device 0, but is not listed; 4096 MiB on device 0 belong to no listed process");
-            use(5000);
-            var fifth = observe();
-            assertThat(problems(fifth)).isEqualTo(problems(fourth));
-            assertThat(fifth.unlisted().memory()).containsExactly(Map.entry(0, Memory.ofMebibytes(5000)));
-            assertThat(fifth.unlisted().holders().getFirst().since())
-                    .isEqualTo(fourth.unlisted().holders().getFirst().since());
-        }
-    }
-
-    @Test
-    void reportsNothingOnceTheMemoryIsExplained() throws Exception {
-        try (var holder = DeviceFileHolder.start(MEMBER, "")) {
-            link(holder.pid());
-            use(4096);
-            observe(4);
-            smi().process(0, holder.pid(), "4096");
-            assertThat(observe().unlisted().memory()).isEmpty();
         }
     }
 

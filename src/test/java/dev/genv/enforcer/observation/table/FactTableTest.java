@@ -2,10 +2,9 @@ package dev.genv.enforcer.observation.table;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.observation.table.FakeMachine.Hands;
 import dev.genv.enforcer.testsupport.Requirements;
-import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
@@ -37,11 +36,11 @@ class FactTableTest {
     @MethodSource("rows")
     void nodeAndAgentObserveTheSame(FactRow row) throws Exception {
         Requirements.root();
-        var byNode = observe(row, "node", DescribedMachine::host);
+        var byNode = observe(row, "node", Hands.NODE);
         assertThat(problems(byNode, "node")).isEqualTo(row.problems);
         assertThat(byNode.missing()).isEqualTo(row.missing);
         row.check.accept(byNode);
-        var byAgent = observe(row, "agent", DescribedMachine::agentHost);
+        var byAgent = observe(row, "agent", Hands.AGENT);
         var difference = row.difference;
         if (difference == null) {
             assertThat(describe(byAgent, "agent")).isEqualTo(describe(byNode, "node"));
@@ -51,16 +50,11 @@ class FactTableTest {
         }
     }
 
-    /** Composes a host with one of the adapters. */
-    private interface Adapter {
-        ObservedHost host(DescribedMachine machine) throws IOException;
-    }
-
-    private Snapshot observe(FactRow row, String name, Adapter adapter) throws Exception {
-        try (var machine = new DescribedMachine(folder.resolve(name))) {
+    private Snapshot observe(FactRow row, String name, Hands hands) throws Exception {
+        try (var machine = new DescribedMachine(hands, folder.resolve(name))) {
             var steps = row.steps.iterator();
             steps.next().change(machine);
-            var host = adapter.host(machine);
+            var host = machine.host();
             var observed = host.observe(Set.of());
             while (steps.hasNext()) {
                 steps.next().change(machine);

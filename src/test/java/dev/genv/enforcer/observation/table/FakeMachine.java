@@ -21,13 +21,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /** A machine with a state directory, a fake {@code /proc} and a fake nvidia-smi, through the hands on the node or through those of the agent. */
-final class FakeMachine {
+class FakeMachine {
     enum Hands {
         NODE,
         AGENT
@@ -45,16 +46,20 @@ final class FakeMachine {
 
     Duration toolLimit = HANG;
     Duration lockLimit = HANG;
-    List<ProtectedExecutable> programs = List.of();
-    String[] exempt = {};
+    final List<ProtectedExecutable> programs = new ArrayList<>();
+    final List<String> exempt = new ArrayList<>();
+    boolean requireHostPid;
+    /** Where the agent finds passwd(5). */
+    Path etc;
+    /** Stands in front of the paths of programs for the agent, whose root is that of this machine. */
+    String agentRoot = "";
 
     private final Hands hands;
     private final Path folder;
-    private final Path etc;
 
     FakeMachine(Hands hands, Path folder) throws IOException {
         this.hands = hands;
-        this.folder = folder;
+        this.folder = Files.createDirectories(folder);
         Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
         state = Files.createDirectory(folder.resolve("genv"));
         Files.setPosixFilePermissions(state, PosixFilePermissions.fromString("rwxrwxrwx"));
@@ -92,7 +97,9 @@ final class FakeMachine {
                     new NodeMachine.NodePaths(procRoot, statePath, lockLimit, HANG, paths),
                     new NvidiaSmi(toolProgram, toolLimit));
         }
-        var paths = all.stream().map(program -> program.path().toString()).toList();
+        var paths = all.stream()
+                .map(program -> agentRoot + program.path().toString())
+                .toList();
         var config = new AgentConfig(
                 statePath.toString(),
                 lockLimit,
@@ -107,10 +114,10 @@ final class FakeMachine {
     }
 
     ObserverSettings settings() {
-        return new NodeBuilder(state, tool.path())
+        var builder = new NodeBuilder(state, tool.path())
                 .programs(programs.toArray(ProtectedExecutable[]::new))
-                .exempt(exempt)
-                .settings();
+                .exempt(exempt.toArray(String[]::new));
+        return (requireHostPid ? builder.requireHostPid() : builder).settings();
     }
 
     ObservedHost host(String... prefix) {

@@ -41,7 +41,7 @@ class MountedProgramTest {
         var server = copyOfSleep(folder, "server");
         var own = copyOfSleep(folder, "own");
         Files.setAttribute(own, "unix:uid", 65534);
-        fake.programs = List.of(new ProtectedExecutable(server, "*"));
+        fake.programs.add(new ProtectedExecutable(server, "*"));
         var host = fake.host();
         try (var byRoot = underMount(server, own, 0);
                 var byUser = underMount(server, own, 65534);

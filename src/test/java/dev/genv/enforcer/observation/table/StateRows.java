@@ -17,8 +17,6 @@ import java.util.List;
 
 /** genv's state, its lock and its environments. */
 final class StateRows {
-    private static final String INCOMPLETE = "MEMBERSHIP_UNKNOWN: process 812 is not checked: names no environment, "
-            + "but it is unknown which environments list its pid";
     private static final String KERNELS =
             "KERNELS_UNKNOWN: the running Jupyter kernels are unknown, so environments with kernels count as active:"
                     + " process 51 of uid 1003: ";
@@ -32,16 +30,6 @@ final class StateRows {
                         machine.noFile("devices.json");
                     })
                     .check(seen -> assertThat(seen.environments()).isEmpty()),
-            row("a torn envs.json", machine -> machine.file("envs.json", "{\"envs\": ["))
-                    .problem("STATE_UNREADABLE: envs.json is not JSON: it ends too early (line 1, column 11)")
-                    .missing(ENVIRONMENTS),
-            row("an unreadable envs.json and a process without an id", machine -> {
-                        machine.process(812, ALICE);
-                        machine.file("envs.json", "");
-                    })
-                    .problem("STATE_UNREADABLE: envs.json is empty")
-                    .problem(INCOMPLETE)
-                    .missing(ENVIRONMENTS),
             row("a link in place of envs.json", machine -> {
                         machine.noFile("envs.json");
                         Files.createSymbolicLink(machine.state.resolve("envs.json"), Path.of("/etc/passwd"));
@@ -73,47 +61,6 @@ final class StateRows {
                             seen -> assertThat(seen.problems())
                                     .extracting(Problem::detail)
                                     .containsExactly("devices.json: is larger than 2097152 bytes")),
-            row("no devices.json", machine -> machine.noFile("devices.json"))
-                    .problem("STATE_INCOMPLETE: devices.json is missing although environments are active")
-                    .missing(ATTACHMENTS),
-            row("no envs.json", machine -> machine.noFile("envs.json"))
-                    .problem("STATE_INCOMPLETE: envs.json is missing although devices are, or may be, attached")
-                    .missing(ENVIRONMENTS),
-            row("no envs.json, and an unreadable devices.json", machine -> {
-                        machine.noFile("envs.json");
-                        machine.file("devices.json", "");
-                    })
-                    .problem("STATE_UNREADABLE: devices.json is empty")
-                    .problem("STATE_INCOMPLETE: envs.json is missing although devices are, or may be, attached")
-                    .missing(ENVIRONMENTS, ATTACHMENTS),
-            row("no envs.json, and devices without attachments", machine -> {
-                        machine.noFile("envs.json");
-                        machine.devices(device(0), device(1));
-                    })
-                    .check(seen -> assertThat(seen.environments()).isEmpty()),
-            row("a device that is not described", machine -> machine.devices(device(0, "a")))
-                    .problem("DEVICE_UNDESCRIBED: devices.json lacks the device(s) [1]: not checked"),
-            row(
-                            "an attachment to a device that is not listed",
-                            machine -> machine.devices(device(0, "a"), device(1), device(7, "a")))
-                    .problem("DEVICE_UNLISTED: active environments are attached to the device(s) [7], which nvidia-smi"
-                            + " does not list"),
-            row("a recorded user with another uid", machine -> machine.envs(env("a", ALICE, "bob", "812")))
-                    .check(seen -> assertThat(
-                                    seen.environments().getFirst().ownership().dispute())
-                            .isNotNull()),
-            row("an environment without live pids", machine -> machine.envs(env("a", ALICE, "alice", "4000000")))
-                    .check(seen -> {
-                        assertThat(seen.environments()).isEmpty();
-                        assertThat(seen.devices())
-                                .allSatisfy(device ->
-                                        assertThat(device.attachments()).isEmpty());
-                    }),
-            row("an environment without live pids, and no devices.json", machine -> {
-                        machine.envs(env("a", ALICE, "alice", "4000000"));
-                        machine.noFile("devices.json");
-                    })
-                    .check(seen -> assertThat(seen.environments()).isEmpty()),
             row("a running kernel", machine -> {
                         machine.process(51, ALICE).arguments("python", "-f", "/run/kernel-k.json");
                         machine.envs(env("a", ALICE, "alice", "", "\"k\""));
@@ -142,10 +89,6 @@ final class StateRows {
                     })
                     .problem(KERNELS + "its arguments cannot be read: Is a directory")
                     .check(seen -> assertThat(seen.environments()).hasSize(1)),
-            row(
-                            "an environment that is recorded twice",
-                            machine -> machine.envs(env("a", ALICE, "alice", "812"), env("a", ALICE, "alice", "812")))
-                    .problem("ENTRY_UNREADABLE: environment a is there more than once"),
             row("a file lease on envs.json", machine -> {
                         machine.open.add(RealFlock.takeLease(machine.state.resolve("envs.json")));
                     })
@@ -172,11 +115,6 @@ final class StateRows {
                     })
                     .problem("STATE_DIRECTORY_REPLACED: STATE is another directory than at the previous observation:"
                             + " the state in that one is not read"),
-            row("a state directory that is gone", _ -> {})
-                    .then(machine -> {
-                        Files.move(machine.state, machine.state.resolveSibling("before"));
-                    })
-                    .problem("STATE_DIRECTORY_REPLACED: STATE existed at an earlier observation and is gone"),
             row("a directory in place of genv's lock", machine -> {
                         Files.createDirectory(machine.state.resolve("genv.lock"));
                     })

@@ -158,7 +158,7 @@ class ToolTableTest {
                         + commands);
         var program = folder.resolve(name);
         fake.toolProgram = program.toString();
-        fake.programs = List.of(new ProtectedExecutable(program, "*"));
+        fake.programs.add(new ProtectedExecutable(program, "*"));
         var facts = fake.observe();
         var index = fake.settings().programs().indexOf(fake.programs.getFirst());
         var asProtected = facts.programs().get(index);

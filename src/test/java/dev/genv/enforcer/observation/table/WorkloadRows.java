@@ -35,17 +35,6 @@ final class WorkloadRows {
                     .check(workload(
                             new Workload(null, new Container(ID, "docker", WorkloadSource.CGROUP), null, null))),
             row("a process of an account", _ -> {}).check(account("alice")),
-            row("a uid of two accounts", machine -> machine.passwd("al:x:1003:1:::\nalice:x:1003:1:::\n"))
-                    .check(account("alice")),
-            row("a uid of two accounts of which none is recorded", machine -> {
-                        machine.passwd("al:x:1003:1:::\nalice:x:1003:1:::\n");
-                        machine.envs();
-                    })
-                    .check(account("al")),
-            row("a uid of no account", machine -> machine.process(812, 1009, ENVIRONMENT))
-                    .check(account(null)),
-            row("a uid of no account with a recorded name", machine -> directoryUser(machine, "carol"))
-                    .check(user("carol", Source.RECORDED)),
             row("a user whom only the name service knows", machine -> {
                         machine.nameService();
                         machine.process(812, NAMED_UID, ENVIRONMENT);
@@ -67,26 +56,6 @@ final class WorkloadRows {
                     })
                     .thenUnchanged(1)
                     .check(account(NAMED)),
-            row("a recorded name after the end of its environment", machine -> directoryUser(machine, "carol"))
-                    .then(machine -> machine.envs())
-                    .check(user("carol", Source.RECORDED)),
-            row("a uid with two recorded names", machine -> {
-                        directoryUser(machine, "carol");
-                        machine.envs(env("a", 1009, "carol", "812"), env("b", 1009, "dora", "812"));
-                    })
-                    .check(account(null)),
-            row("a name that a disputed environment records", machine -> {
-                        machine.process(812, 1009, ENVIRONMENT);
-                        machine.envs(env("a", 1009, "bob", "812"));
-                    })
-                    .check(account(null)),
-            row("a uid in a container of root", machine -> cgroup(machine, "/system.slice/docker-" + ID + ".scope"))
-                    .check(account(null)),
-            row("a subordinate uid in a container of root", machine -> {
-                        machine.process(812, 100_001, ENVIRONMENT);
-                        cgroup(machine, "/system.slice/docker-" + ID + ".scope");
-                    })
-                    .check(account("alice")),
             row("a pod that was observed before", machine -> cgroup(machine, POD))
                     .then(_ -> {})
                     .check(workload(new Workload(null, CONTAINER, new Pod(UID), null))),
@@ -106,12 +75,6 @@ final class WorkloadRows {
                     .check(workload(null)));
 
     private WorkloadRows() {}
-
-    /** Process 812 has a uid of a directory service, for which its environment records a name. */
-    private static void directoryUser(DescribedMachine machine, String name) throws IOException {
-        machine.process(812, 1009, ENVIRONMENT);
-        machine.envs(env("a", 1009, name, "812"));
-    }
 
     private static Consumer<Snapshot> disputed(String why) {
         return observation -> assertThat(

@@ -1,0 +1,415 @@
+package dev.genv.enforcer.observation;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.HostFacts;
+import dev.genv.enforcer.host.HostFacts.AccessFacts;
+import dev.genv.enforcer.host.HostFacts.AccountFacts;
+import dev.genv.enforcer.host.HostFacts.AccountFacts.TextFile;
+import dev.genv.enforcer.host.HostFacts.EnforcerFacts;
+import dev.genv.enforcer.host.HostFacts.GpuFacts;
+import dev.genv.enforcer.host.HostFacts.GpuFacts.ToolOutput;
+import dev.genv.enforcer.host.HostFacts.HolderFacts;
+import dev.genv.enforcer.host.HostFacts.LivenessFacts;
+import dev.genv.enforcer.host.HostFacts.LivenessFacts.Kernels;
+import dev.genv.enforcer.host.HostFacts.LivenessFacts.LiveProcess;
+import dev.genv.enforcer.host.HostFacts.MachineFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.host.HostFacts.RelatedOmission;
+import dev.genv.enforcer.host.HostFacts.VerifiedProcess;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.Reading.Failure;
+import dev.genv.enforcer.host.StateFacts;
+import dev.genv.enforcer.host.StateFacts.Directory;
+import dev.genv.enforcer.host.StateFacts.FileId;
+import dev.genv.enforcer.host.StateFacts.LockFacts;
+import dev.genv.enforcer.host.StateFacts.StateFile;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.GpuProcess.User.Source;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Membership.MembershipSource;
+import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
+import dev.genv.enforcer.observation.ObserverSettings.Advice;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.Function;
+import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The facts of a machine in words, and what an observer makes of them. At first, process 812 of alice (uid 1003) in environment a uses 1,542
+ * MiB of device 0, which is attached to a; device 1 is free. Each process was started at tick 100, it is tick 1,000,000, and the service
+ * waits for the exit of 812.
+ *
+ * <p>A pid and what follows adds a process or changes one. {@code apps DEVICE:PID:MIB} and {@code gpus DEVICE:USED} are what nvidia-smi
+ * answers, in which device N has the UUID GPU-N, and its place as index. {@code envs EID:UID:USER:PIDS:KERNELS} and
+ * {@code devices INDEX:EIDS} are the state; {@code write FILE TEXT} and {@code remove FILE} change one of its files. {@code see} observes
+ * and describes, and {@code text} tells what the last problem says.
+ */
+final class FactsMachine {
+    private final Map<Integer, Described> processes = new TreeMap<>();
+    private final Map<Integer, List<List<Integer>>> holders = new TreeMap<>();
+    private final Map<String, StateFile> state = new HashMap<>();
+    private final Map<String, String> etc = new HashMap<>();
+    private final List<String> exempt = new ArrayList<>();
+    private final List<Bytes> driven = new ArrayList<>();
+    private final List<String> found = new ArrayList<>();
+    private ToolOutput apps = new ToolOutput(0, Bytes.EMPTY, Bytes.EMPTY);
+    private ToolOutput gpus = apps;
+    private ToolOutput status = apps;
+    private boolean gpusAreCurrent = true;
+    private boolean isProcReadable = true;
+    private EnforcerFacts enforcers = EnforcerFacts.NONE;
+    private Kernels kernels = Kernels.NONE;
+    private String unexamined = "";
+    private String machineId = "0123456789abcdef".repeat(2);
+    private int boot = 1;
+    private int directory = 1;
+    private long now = 1_000_000;
+    private String namespace = AccessFacts.FIRST_PID_NAMESPACE;
+    private Advice advice = Advice.CONTAINER;
+    private @Nullable Observer observer;
+    private @Nullable Snapshot last;
+
+    /** A process, whose environ cannot be read if it is null. */
+    private static final class Described {
+        private long uid = 1003;
+        private @Nullable String environ = "";
+        private boolean isOverwritten;
+        private String job = "";
+        private long start = 100;
+        private char state = 'S';
+        private long flags;
+        private int parent = 1;
+        private boolean isMoving;
+        private String cgroup = "/";
+
+        private ProcessFacts facts(int pid) {
+            var stat = state == '?'
+                    ? Reading.<Bytes>failed(Failure.OTHER, "why")
+                    : Reading.of(stat(pid, state, Map.of(4, (long) parent, 9, flags, 22, start)));
+            var after = isMoving ? Reading.of(stat(pid, state, Map.of(4, 9L, 9, flags, 22, start))) : stat;
+            return new ProcessFacts(
+                    pid,
+                    stat,
+                    Reading.of(uid),
+                    environ == null
+                            ? Reading.failed(Failure.NO_TIME, "no time was left")
+                            : Reading.of(new EnvironFacts(22, bytes(environ), "", !isOverwritten, bytes(job))),
+                    Reading.failed(Failure.UNTRUSTED, ""),
+                    Reading.of(bytes("0::" + cgroup + "\n")),
+                    Reading.of(bytes(Integer.toString(pid))),
+                    after);
+        }
+    }
+
+    FactsMachine() {
+        etc.put("passwd", "root:x:0:0:::\nalice:x:1003:1:::\nbob:x:1004:1:::\n");
+        etc.put("subuid", "alice:100000:65536\n");
+        follow("812 id a; apps 0:812:1542; gpus 0:1542 1:0; envs a:1003:alice:812; devices 0:a 1:");
+    }
+
+    FactsMachine follow(String text) {
+        for (var step : text.replace("ID", "0123456789abcdef".repeat(4)).split("; ", -1)) {
+            var words = new ArrayList<>(List.of(step.split(" ", -1)));
+            follow(words.removeFirst(), words);
+        }
+        return this;
+    }
+
+    private void follow(String first, List<String> words) {
+        var rest = String.join(" ", words);
+        switch (first) {
+            case "see" -> found.add(describe(see(true)));
+            case "text" -> found.add(last().problems().getLast().detail());
+            case "uids" -> found.add(new TreeMap<>(last().uidsOfPids()).toString());
+            case "why" ->
+                found.add(Objects.requireNonNull(
+                        Objects.requireNonNull(last).details().readOnlyReason()));
+            case "asks" -> {
+                var request = observer().request(Set.of(), false);
+                found.add("accounts %s, first %s, reused %s%s%s"
+                        .formatted(
+                                request.accounts(),
+                                request.first(),
+                                request.reusedPids(),
+                                request.deviceMemory() ? ", memory" : "",
+                                request.deviceHolders() ? ", holders" : ""));
+            }
+            // A pid that is listed although its process has exited, and no environment.
+            case "exited" -> follow("apps 0:900:9000; gpus 0:9000 1:0; envs; devices 0: 1:");
+            case "exit" -> processes.remove(Integer.valueOf(rest));
+            case "apps" -> apps = output(0, each(words, "GPU-%s, %s, %s\n"));
+            case "apps-fail" -> apps = output(9, rest);
+            case "no-gpus" -> {
+                apps = output(6, "No devices were found\n");
+                gpus = apps;
+            }
+            case "gpus" -> {
+                var lines = new ArrayList<String>();
+                words.forEach(word -> lines.add(lines.size() + ":" + word));
+                gpus = output(0, each(lines, "%s, GPU-%s, %s\n"));
+            }
+            case "gpus-are-old" -> gpusAreCurrent = false;
+            case "status" -> status = output(0, rest);
+            case "status-fail" -> status = output(9, rest);
+            case "envs" -> state.put("envs", json("envs", words, FactsMachine::env));
+            case "devices" -> state.put("devices", json("devices", words, FactsMachine::device));
+            case "write" -> state.put(words.removeFirst(), new StateFile.Present(bytes(String.join(" ", words))));
+            case "remove" -> state.put(rest, new StateFile.Absent());
+            case "directory" -> directory = Integer.parseInt(rest);
+            case "kernels" -> kernels = new Kernels(Set.copyOf(words), "");
+            case "no-proc" -> isProcReadable = false;
+            case "unsearched" -> kernels = new Kernels(Set.of(), rest);
+            case "passwd" -> etc.put("passwd", each(words, "%s:x:%s:1:::\n"));
+            case "unreadable" -> etc.remove(rest);
+            case "exempt" -> exempt.add(rest);
+            case "boot" -> boot = Integer.parseInt(rest);
+            case "machine-id" -> machineId = rest;
+            case "now" -> now = Long.parseLong(rest);
+            case "namespace" -> namespace = rest;
+            case "enforcer" ->
+                enforcers = new EnforcerFacts(new EnforcerFacts.Other.OnMachine(Integer.parseInt(rest)), "");
+            case "lease" -> enforcers = new EnforcerFacts(new EnforcerFacts.Other.Leased(3, 57), "");
+            case "no-lock" -> enforcers = new EnforcerFacts(null, rest);
+            case "login" -> advice = Advice.LOGIN;
+            case "driver" -> driven.add(bytes(each(words, "GPU UUID: GPU-%s\nDevice Minor: %s\n")));
+            case "holds" ->
+                holders.put(Integer.valueOf(words.getFirst()), List.of(numbers(words.get(1)), numbers(words.get(2))));
+            case "unexamined" -> unexamined = rest;
+            default -> change(processes.computeIfAbsent(Integer.valueOf(first), _ -> new Described()), words);
+        }
+    }
+
+    private static void change(Described process, List<String> words) {
+        for (var word = words.iterator(); word.hasNext(); ) {
+            switch (word.next()) {
+                case "uid" -> process.uid = Long.parseLong(word.next());
+                case "id" -> process.environ = word.next();
+                case "outside" -> process.environ = "";
+                case "unread" -> process.environ = null;
+                case "overwritten" -> process.isOverwritten = true;
+                case "job" -> process.job = word.next();
+                case "start" -> process.start = Long.parseLong(word.next());
+                case "state" -> process.state = word.next().charAt(0);
+                case "kernel-thread" -> process.flags = 0x0020_0000;
+                case "moving" -> process.isMoving = true; // it gets another parent while it is read
+                case "parent" -> process.parent = Integer.parseInt(word.next());
+                case "cgroup" -> process.cgroup = word.next();
+                default -> throw new IllegalArgumentException(words.toString());
+            }
+        }
+    }
+
+    /** Returns what was seen at each observation and told; if nothing was asked for, what is seen now. */
+    List<String> found() {
+        if (found.isEmpty()) {
+            follow("see");
+        }
+        return found;
+    }
+
+    /** @param asksStatus whether nvidia-smi is asked what the driver measures on the devices */
+    Snapshot see(boolean asksStatus) {
+        var snapshot = observer().observe(facts(), Set.of(new ProcessId(812, 100)), asksStatus);
+        last = snapshot;
+        return snapshot;
+    }
+
+    private Snapshot last() {
+        return Objects.requireNonNull(last);
+    }
+
+    Observer observer() {
+        if (observer == null) {
+            observer = new Observer(new ObserverSettings(
+                    "gpu-1",
+                    "STATE",
+                    List.of(),
+                    exempt,
+                    true,
+                    true,
+                    true,
+                    false,
+                    advice,
+                    Memory.ofMebibytes(512),
+                    Duration.ZERO));
+        }
+        return observer;
+    }
+
+    private HostFacts facts() {
+        var listed = apps.stdout()
+                .text()
+                .lines()
+                .map(line -> line.replaceFirst(".*, (\\d+), .*", "$1"))
+                .filter(pid -> pid.matches("\\d+"))
+                .map(Integer::valueOf)
+                .distinct()
+                .toList();
+        var holding = holders.entrySet().stream()
+                .map(entry -> new HolderFacts.Holder(
+                        process(entry.getKey()),
+                        entry.getValue().getFirst(),
+                        entry.getValue().getLast()))
+                .toList();
+        var running = processes.entrySet().stream()
+                .map(entry -> new LiveProcess(entry.getKey(), entry.getValue().uid))
+                .toList();
+        var bootId = "%08d-0000-0000-0000-000000000000".formatted(boot);
+        return new HostFacts(
+                new MachineFacts(machineId, bootId, "", now, now),
+                new AccessFacts(7, -1, namespace, "", true),
+                new AccountFacts(text("passwd"), text("subuid"), AccountFacts.NOT_ASKED),
+                ProtectedExecutable.BUILT_IN.stream()
+                        .map(_ -> Reading.<ProgramFile>failed(Failure.ABSENT, ""))
+                        .toList(),
+                new GpuFacts(Reading.of(apps), Reading.of(gpus), gpusAreCurrent, Reading.of(status)),
+                listed.stream().map(this::process).toList(),
+                List.of(),
+                RelatedOmission.NONE,
+                new HolderFacts(driven, holding, unexamined),
+                null,
+                directory(),
+                new LivenessFacts(isProcReadable ? Reading.of(running) : Reading.failed(Failure.OTHER, "why"), kernels),
+                enforcers,
+                List.of(new VerifiedProcess(812, process(812).before())));
+    }
+
+    private StateFacts directory() {
+        var files = List.of("envs", "devices").stream()
+                .map(name -> state.getOrDefault(name, new StateFile.Absent()))
+                .toList();
+        var found =
+                directory == 0 ? new Directory.Absent() : new Directory.Present(new FileId(1, directory), directory);
+        return new StateFacts(found, LockFacts.NOT_ATTEMPTED, files.getFirst(), files.getLast());
+    }
+
+    private ProcessFacts process(int pid) {
+        var process = processes.get(pid);
+        return process == null ? ProcessFacts.unread(pid, Reading.failed(Failure.ABSENT, "")) : process.facts(pid);
+    }
+
+    private Reading<TextFile> text(String name) {
+        var content = etc.get(name);
+        return content == null
+                ? Reading.failed(Failure.OTHER, "Input/output error")
+                : Reading.of(new TextFile(content, bytes(content)));
+    }
+
+    private static ToolOutput output(int exitCode, String text) {
+        return new ToolOutput(exitCode, bytes(text), Bytes.EMPTY);
+    }
+
+    private static Bytes bytes(String text) {
+        return Bytes.of(text.getBytes(UTF_8));
+    }
+
+    /** Formats the parts of each word, which colons separate. */
+    private static String each(List<String> words, String form) {
+        return words.stream()
+                .map(word -> form.formatted((Object[]) word.split(":", -1)))
+                .collect(Collectors.joining());
+    }
+
+    private static List<Integer> numbers(String text) {
+        return Stream.of(text.split(","))
+                .filter(word -> !word.isEmpty())
+                .map(Integer::valueOf)
+                .toList();
+    }
+
+    private static StateFile json(String name, List<String> words, UnaryOperator<String> entry) {
+        return new StateFile.Present(
+                bytes(words.stream().map(entry).collect(Collectors.joining(", ", "{\"%s\": [".formatted(name), "]}"))));
+    }
+
+    private static String env(String word) {
+        var parts = word.split(":", -1);
+        var kernels = parts.length < 5 ? "" : '"' + parts[4] + '"';
+        return "{\"eid\": \"%s\", \"uid\": %s, \"username\": \"%s\", \"creation\": \"\", \"config\": {}, \"pids\": [%s], \"kernel_ids\": [%s]}"
+                .formatted(parts[0], parts[1], parts[2], parts[3], kernels);
+    }
+
+    private static String device(String word) {
+        var parts = word.split(":", -1);
+        var attachments = Stream.of(parts[1].split(","))
+                .filter(eid -> !eid.isEmpty())
+                .map("{\"eid\": \"%s\", \"gpu_memory\": null, \"time\": null}"::formatted)
+                .collect(Collectors.joining(", "));
+        return "{\"index\": %s, \"total_memory\": \"1mi\", \"attachments\": [%s]}".formatted(parts[0], attachments);
+    }
+
+    /** Returns the content of {@code /proc/PID/stat}, in which a field that is not given is 1. */
+    static Bytes stat(int pid, char state, Map<Integer, Long> fields) {
+        var all = new HashMap<>(Map.of(48, 6000L, 49, 7000L, 50, 7000L, 51, 7022L));
+        all.putAll(fields);
+        return bytes(IntStream.rangeClosed(4, 52)
+                .mapToObj(field -> " " + all.getOrDefault(field, 1L))
+                .collect(Collectors.joining("", "%d (python) %s".formatted(pid, state), "")));
+    }
+
+    private static String describe(Snapshot seen) {
+        var listed = seen.processes().stream().map(FactsMachine::describe);
+        var unlisted = seen.unlisted().holders().stream().map(holder -> {
+            var used = holder.used().isEmpty() ? "" : " uses " + holder.used();
+            return "unlisted %s since %d%s".formatted(describe(holder.process()), holder.since(), used);
+        });
+        var memory = seen.unlisted().memory().entrySet().stream()
+                .map(entry -> "%d MiB on %d".formatted(entry.getValue().mebibytes(), entry.getKey()));
+        var environments = seen.environments().stream()
+                .map(environment -> (environment.ownership().isDisputed() ? "disputed " : "env ") + environment.eid());
+        var attachments = seen.devices().stream()
+                .filter(device -> !device.attachments().isEmpty())
+                .map(device ->
+                        device.index() + ":" + device.attachments().getFirst().eid());
+        var details = seen.details();
+        var other = Stream.of(
+                        seen.unlisted().isComplete() ? "" : "incomplete",
+                        details.ended().isEmpty() ? "" : "ended",
+                        details.machine() == null ? "unknown machine" : "",
+                        Boolean.TRUE.equals(details.hasGenv()) ? "" : "no genv",
+                        details.readOnlyReason() == null ? "" : "acts not")
+                .filter(word -> !word.isEmpty());
+        var missing = seen.missing().stream().sorted().map(part -> "without " + part);
+        var problems = seen.problems().stream().map(problem -> problem.code().toString());
+        var text = Stream.of(listed, unlisted, memory, environments, attachments, other, missing, problems)
+                .flatMap(Function.identity())
+                .collect(Collectors.joining(", "))
+                .replace("812 of alice in a, env a, 0:a", "usual");
+        return text.isEmpty() ? "nothing" : text;
+    }
+
+    private static String describe(GpuProcess process) {
+        var membership = switch (process.membership()) {
+            case Membership.InEnvironment(var eid) -> "in " + eid;
+            case Membership.Outside _ -> "outside";
+            case Membership.Unknown _ -> "unknown";
+        };
+        var by = process.membershipBy();
+        var user = process.user();
+        var immunity = process.immunity();
+        return "%d of %s %s%s%s"
+                .formatted(
+                        process.pid(),
+                        user == null ? process.uid() : user.name() + (user.by() == Source.RECORDED ? "?" : ""),
+                        membership,
+                        by == MembershipSource.ENVIRON || by == MembershipSource.UNKNOWN ? "" : " by " + by,
+                        immunity == null ? "" : " " + immunity.kind());
+    }
+}

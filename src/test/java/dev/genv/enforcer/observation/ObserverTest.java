@@ -1,0 +1,481 @@
+package dev.genv.enforcer.observation;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.model.GpuProcess.Workload;
+import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.testsupport.TableRow;
+import java.util.Set;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** What is observed on a machine that shows certain facts. {@link FactsMachine} describes it at first, and what the words mean. */
+class ObserverTest {
+    private static final String GPUS = """
+            a process on a device
+            → usual
+
+            a process of an unknown user on several devices, and one that has exited
+            813 uid 1009 id b; apps 0:812:1 1:813:1 1:814:1 1:812:1
+            → 812 of alice in a, 813 of 1009 in b, env a, 0:a
+
+            lines of another form, and of an unknown device
+            apps 0:812:1542 0:0812:5 9:900:1; see; text
+            → usual, without EVERY_PROCESS, GPU_LINE_UNREADABLE, DEVICE_UNKNOWN → nvidia-smi lists process 900 on GPU-9, which is none of its devices
+
+            no device
+            no-gpus; see; text
+            → env a, 0:a, without EVERY_PROCESS, GPU_LOST → nvidia-smi lists no device, but active environments are attached to [0]: reset the GPUs or reboot; if there are none, detach the environments
+
+            no device, and no attachment of an active environment
+            no-gpus; envs a:1003:alice:4000000
+            → nothing
+
+            access to the GPUs that was lost
+            see; apps-fail Failed to initialize NVML: Unknown Error; see
+            → usual → env a, 0:a, without PROCESSES, GPU_NEEDS_NEW_CONTAINER
+
+            access to the GPUs that this container never had
+            apps-fail Failed to initialize NVML: Unknown Error
+            → env a, 0:a, without PROCESSES, GPU_ACCESS_DENIED
+
+            access to the GPUs that this login never had
+            login; apps-fail Failed to initialize NVML: Unknown Error
+            → env a, 0:a, without PROCESSES, GPU_NEEDS_NEW_CONTAINER
+
+            a GPU that is no longer listed
+            see; gpus 0:1542; see; text
+            → usual → usual, without EVERY_PROCESS, GPU_LOST → nvidia-smi listed 1 GPU(s) before that it does not list now (1: GPU-1): reset the GPU or reboot; if it was removed on purpose, restart genv-enforcer
+
+            a GPU that was removed before a reboot
+            see; boot 2; gpus 0:1542; devices 0:a; see
+            → usual → usual
+
+            GPUs with other indices
+            see; gpus 1:0 0:1542; see; text
+            → usual → usual, without ATTACHMENTS, DEVICES_MOVED → the GPUs have other indices than before ({0=1, 1=0}), so it is unknown which GPUs genv's attachments mean: detach all devices in devices.json and restart genv-enforcer, or restore the missing GPU
+
+            another PID namespace, in which nothing is known to have exited
+            namespace pid:[4026532281]; exit 812; see; why
+            → acts not, without PROCESSES, MISSING_PRIVILEGE → this is not the host's PID namespace: run with --pid=host
+
+            another PID namespace of a login
+            login; namespace pid:[4026532281]; see; why
+            → env a, 0:a, acts not, without PROCESSES, MISSING_PRIVILEGE → this login is not in the host's PID namespace: log in on the host itself, not in a container
+
+            an unknown machine
+            machine-id uninitialized
+            → usual, unknown machine
+
+            another enforcer
+            enforcer 99; see; text; why; enforcer 0; see; why
+            → usual, acts not, SECOND_ENFORCER → another enforcer (process 99) acts on this state directory: this one only observes → another enforcer (process 99) acts on this state directory → usual, acts not, SECOND_ENFORCER → another enforcer acts on this state directory
+
+            another enforcer over SSH
+            lease; see; why
+            → usual, acts not, SECOND_ENFORCER → another service acts on this host over SSH, or this one did before its restart, and that lease has not expired
+
+            a lock of the enforcers that cannot be used
+            no-lock is a directory; see; text
+            → usual, ENFORCER_LOCK_UNUSABLE → .genv-enforcer.lock is a directory. Remove the file: it is unknown whether another enforcer acts here too
+            """;
+
+    private static final String PROCESSES = """
+            a zombie
+            812 state Z
+            → env a, 0:a, ended
+
+            a process that has exited
+            exit 812
+            → ended
+
+            a process that was started when its pid was listed, and one that was started after it
+            812 start 1000000; see; 812 start 1000001; see
+            → usual, ended → env a, 0:a, ended, PID_REUSED
+
+            another process with the pid of the one for whose exit the service waits
+            812 start 99
+            → usual, ended
+
+            an unreadable stat
+            812 state ?; see; text
+            → env a, 0:a, without EVERY_PROCESS, PROCESS_UNREADABLE → process 812: why
+
+            a process of another user
+            812 uid 1004
+            → 812 of bob in a, disputed a, 0:a
+
+            no id, and a pid that no environment lists
+            812 outside; envs a:1003:alice:900; 900 id a
+            → 812 of alice outside, env a, 0:a
+
+            no id, but a listed pid
+            812 outside; see; text
+            → 812 of alice unknown, env a, 0:a, MEMBERSHIP_UNKNOWN → process 812 is not checked: names no environment, but environment a lists its pid
+
+            no id, and an unreadable envs.json
+            812 outside; write envs ; see; text
+            → 812 of alice unknown, without ENVIRONMENTS, STATE_UNREADABLE, MEMBERSHIP_UNKNOWN → process 812 is not checked: names no environment, but it is unknown which environments list its pid
+
+            an environ that was intact before it was not listed
+            see; apps; see; 812 overwritten; apps 0:812:1542; see
+            → usual → env a, 0:a → 812 of alice unknown, env a, 0:a, MEMBERSHIP_UNKNOWN
+
+            an environ that was intact before an incomplete listing without it
+            see; apps 9:1:1; see; 812 overwritten; apps 0:812:1542; see
+            → usual → env a, 0:a, without EVERY_PROCESS, DEVICE_UNKNOWN → 812 of alice in a by EARLIER, env a, 0:a
+
+            environs that no time was left to read: those that wait the longest come first
+            apps 0:5:1 0:6:1; 5 unread; 6 unread; see; text; apps 0:1:1 0:2:1 0:6:1; 1 unread; 2 unread; see; asks; apps 0:3:1 0:2:1 0:1:1; 3 unread; see; asks; apps; see; asks
+            → 5 of alice unknown, 6 of alice unknown, env a, 0:a, without EVERY_ENVIRON, PROCESSES_UNREAD, MEMBERSHIP_UNKNOWN, MEMBERSHIP_UNKNOWN → process 6 is not checked: its environ cannot be read: no time was left → 1 of alice unknown PROTECTED, 2 of alice unknown, 6 of alice unknown, env a, 0:a, without EVERY_ENVIRON, PROCESSES_UNREAD, MEMBERSHIP_UNKNOWN, MEMBERSHIP_UNKNOWN, MEMBERSHIP_UNKNOWN → accounts [], first [6, 1, 2], reused [], memory → 1 of alice unknown PROTECTED, 2 of alice unknown, 3 of alice unknown, env a, 0:a, without EVERY_ENVIRON, PROCESSES_UNREAD, MEMBERSHIP_UNKNOWN, MEMBERSHIP_UNKNOWN, MEMBERSHIP_UNKNOWN → accounts [], first [1, 2, 3], reused [], memory, holders → 1542 MiB on 0, env a, 0:a, GPU_UNLISTED → accounts [], first [], reused [], memory, holders
+
+            a kernel thread
+            812 uid 0 kernel-thread
+            → 812 of root in a PROTECTED, disputed a, 0:a
+
+            the first process, and the service itself
+            1 id a; 7 id a; apps 0:1:5 0:7:5
+            → 1 of alice in a PROTECTED, 7 of alice in a PROTECTED, env a, 0:a
+
+            an exempt user
+            exempt alice
+            → 812 of alice in a EXEMPT, env a, 0:a
+
+            a user that becomes exempt
+            exempt carol; passwd carol:1009 alice:1003; see; passwd carol:1003 alice:1003; see
+            → usual → 812 of alice in a EXEMPT, env a, 0:a
+
+            an exempt user who is unknown
+            exempt carol; see; text
+            → usual, SETTING_USER_UNKNOWN → user carol of GENV_ENFORCER_EXEMPT_USERS is no account that is known of this host: give the uid instead
+
+            unreadable accounts
+            unreadable passwd; see; text
+            → 812 of alice? in a, env a, 0:a, PASSWD_UNREADABLE → the accounts of this host cannot be read from /etc/passwd: Input/output error
+
+            unreadable accounts, and an exempt user
+            exempt alice; unreadable passwd; see; why; passwd alice:1003; see; unreadable passwd; see
+            → 812 of alice? in a, env a, 0:a, acts not, PASSWD_UNREADABLE, SETTING_USER_UNKNOWN → /etc/passwd of this host could not be read yet, or its name service does not answer, so the uids of users in the settings are unknown → 812 of alice in a EXEMPT, env a, 0:a → 812 of alice in a EXEMPT, env a, 0:a, PASSWD_UNREADABLE
+
+            unreadable accounts, and an exempt uid
+            exempt 1003; unreadable passwd
+            → 812 of alice? in a EXEMPT, env a, 0:a, PASSWD_UNREADABLE
+
+            an overwritten environ, and an unreadable envs.json
+            812 outside overwritten; write envs ; see; text
+            → 812 of alice unknown, without ENVIRONMENTS, STATE_UNREADABLE, MEMBERSHIP_UNKNOWN → process 812 is not checked: it has overwritten its environ, and it is unknown which environments list its ancestors
+            """;
+
+    private static final String USERS = """
+            a uid of two accounts of which one is recorded
+            passwd al:1003 alice:1003
+            → usual
+
+            a uid of two accounts of which none is recorded
+            passwd al:1003 alice:1003; envs
+            → 812 of al in a
+
+            a uid of no account
+            812 uid 1009; see; asks
+            → 812 of 1009 in a, disputed a, 0:a → accounts [1009], first [], reused []
+
+            a uid of no account with a recorded name, which outlives its environment
+            812 uid 1009; envs a:1009:carol:812; see; envs; see
+            → 812 of carol? in a, env a, 0:a → 812 of carol? in a
+
+            a uid with two recorded names
+            812 uid 1009; envs a:1009:carol:812 b:1009:dora:812
+            → 812 of 1009 in a, env a, env b, 0:a
+
+            a name that a disputed environment records
+            812 uid 1009; envs a:1009:bob:812
+            → 812 of 1009 in a, disputed a, 0:a
+
+            a uid in a container of root
+            812 cgroup /system.slice/docker-ID.scope
+            → 812 of 1003 in a, env a, 0:a
+
+            a subordinate uid in a container of root
+            812 uid 100001 cgroup /system.slice/docker-ID.scope
+            → 812 of alice in a, disputed a, 0:a
+
+            unreadable subordinate uids
+            812 uid 100001; see; unreadable subuid; see; text
+            → 812 of alice in a, disputed a, 0:a → 812 of alice in a, disputed a, 0:a, PASSWD_UNREADABLE → the subordinate uids of the users cannot be read from /etc/subuid: Input/output error
+            """;
+
+    private static final String REUSED = """
+            a process that was started while an exited one was listed
+            exited; see; 900 start 999995; see; see; asks
+            → nothing → PID_REUSED → PID_REUSED → accounts [], first [], reused [900], memory
+
+            a process with the pid of another listed one
+            exited; 900 start 999991; see; 900 start 999995; see
+            → 900 of alice outside → PID_REUSED
+
+            a failed listing forgets no pid
+            exited; see; apps-fail why; see; apps 0:900:9000; 900 start 999995; see
+            → nothing → without PROCESSES, GPU_TOOL_FAILED → PID_REUSED
+
+            an incomplete listing forgets no pid of the last complete one
+            exited; see; apps 9:901:10; see; see; apps 0:900:9000; 900 start 999995; see
+            → nothing → without EVERY_PROCESS, DEVICE_UNKNOWN → without EVERY_PROCESS, DEVICE_UNKNOWN → PID_REUSED
+
+            an incomplete listing forgets a pid that only incomplete ones had: otherwise the pids of all processes would be kept while a GPU is lost
+            exited; apps 0:900:9000 9:901:10; see; apps 9:901:10; see; apps 0:900:9000 9:901:10; 900 start 999995; see
+            → without EVERY_PROCESS, DEVICE_UNKNOWN → without EVERY_PROCESS, DEVICE_UNKNOWN → 900 of alice outside, without EVERY_PROCESS, DEVICE_UNKNOWN
+
+            a listing without the pid forgets it
+            exited; see; apps; see; apps 0:900:9000; 900 start 999995; see
+            → nothing → nothing → 900 of alice outside
+
+            a reboot makes the service forget it
+            exited; see; boot 2; 900 start 999995; see
+            → nothing → 900 of alice outside
+
+            a process that was started during the listing: it is not known whether that was before the tool listed its pid
+            exited; 900 start 1000001; see; now 1000002; see
+            → nothing → 900 of alice outside
+
+            a process that was started during the listing and was unreadable
+            exited; 900 start 1000001 state ?; see; 900 state S; now 1000002; see
+            → without EVERY_PROCESS, PROCESS_UNREADABLE → 900 of alice outside
+
+            an unreadable process makes the service forget nothing
+            exited; see; 900 start 999995 state ?; see; 900 state S; see
+            → nothing → without EVERY_PROCESS, PROCESS_UNREADABLE → PID_REUSED
+
+            memory of a process that has exited: in the first observation it may just have exited
+            exited; asks; see; asks; see; see; see; asks; see
+            → accounts [], first [], reused [] → nothing → accounts [], first [], reused [], memory → nothing → nothing → nothing → accounts [], first [], reused [], memory, holders → 9000 MiB on 0, GPU_UNLISTED
+
+            a process with the pid of an exited one, as a holder
+            exited; driver 0:0; see; see; see; see; 900 start 999995; holds 900 0 0; see; see
+            → nothing → nothing → nothing → nothing → unlisted 900 of alice outside since 1000000, 9000 MiB on 0, PID_REUSED, GPU_UNLISTED → unlisted 900 of alice outside since 1000000 uses [0], 9000 MiB on 0, PID_REUSED, GPU_UNLISTED
+            """;
+
+    private static final String STATE = """
+            no files
+            remove envs; remove devices
+            → 812 of alice in a, no genv
+
+            no directory
+            directory 0
+            → 812 of alice in a, no genv
+
+            a torn envs.json
+            write envs {"envs": [; see; text
+            → 812 of alice in a, without ENVIRONMENTS, STATE_UNREADABLE → envs.json is not JSON: it ends too early (line 1, column 11)
+
+            no devices.json
+            remove devices; see; text
+            → 812 of alice in a, env a, without ATTACHMENTS, STATE_INCOMPLETE → devices.json is missing although environments are active
+
+            no envs.json
+            remove envs; see; text
+            → 812 of alice in a, without ENVIRONMENTS, STATE_INCOMPLETE → envs.json is missing although devices are, or may be, attached
+
+            no envs.json, and an unreadable devices.json: whoever takes the one away and spoils the other must not make strangers of everybody
+            remove envs; write devices ; 812 outside
+            → 812 of alice unknown, without ENVIRONMENTS, without ATTACHMENTS, STATE_UNREADABLE, STATE_INCOMPLETE, MEMBERSHIP_UNKNOWN
+
+            no envs.json, and devices without attachments
+            remove envs; devices 0: 1:
+            → 812 of alice in a
+
+            unreadable files
+            write envs ; write devices\s
+            → 812 of alice in a, without ENVIRONMENTS, without ATTACHMENTS, STATE_UNREADABLE, STATE_UNREADABLE
+
+            a device that is not described
+            devices 0:a; see; text
+            → usual, DEVICE_UNDESCRIBED → devices.json lacks the device(s) [1]: not checked
+
+            a device that is not described, without an environment
+            devices 0:a; envs
+            → 812 of alice in a
+
+            devices that are not described in an unreadable file
+            write devices\s
+            → 812 of alice in a, env a, without ATTACHMENTS, STATE_UNREADABLE
+
+            an attachment to a device that is not listed
+            devices 0:a 1: 7:a; see; text
+            → usual, 7:a, DEVICE_UNLISTED → active environments are attached to the device(s) [7], which nvidia-smi does not list
+
+            an attachment to a device that is not listed, while nvidia-smi fails
+            devices 0:a 1: 7:a; apps-fail why
+            → env a, 0:a, 7:a, without PROCESSES, GPU_TOOL_FAILED
+
+            an attachment to a device that is not listed, while the listing is incomplete
+            devices 0:a 1: 7:a; apps 0:812:1 9:1:1
+            → usual, 7:a, without EVERY_PROCESS, DEVICE_UNKNOWN
+
+            20 attachments to devices that are not listed
+            devices 0:a 1: 2:a 3:a 4:a 5:a 6:a 7:a 8:a 9:a 10:a 11:a 12:a 13:a 14:a 15:a 16:a 17:a 18:a 19:a 20:a 21:a; see; text
+            → usual, 2:a, 3:a, 4:a, 5:a, 6:a, 7:a, 8:a, 9:a, 10:a, 11:a, 12:a, 13:a, 14:a, 15:a, 16:a, 17:a, 18:a, 19:a, 20:a, 21:a, DEVICE_UNLISTED → active environments are attached to the device(s) [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21], which nvidia-smi does not list
+
+            21 attachments to devices that are not listed
+            devices 0:a 1: 2:a 3:a 4:a 5:a 6:a 7:a 8:a 9:a 10:a 11:a 12:a 13:a 14:a 15:a 16:a 17:a 18:a 19:a 20:a 21:a 22:a; see; text
+            → usual, 2:a, 3:a, 4:a, 5:a, 6:a, 7:a, 8:a, 9:a, 10:a, 11:a, 12:a, 13:a, 14:a, 15:a, 16:a, 17:a, 18:a, 19:a, 20:a, 21:a, 22:a, DEVICE_UNLISTED → active environments are attached to the device(s) [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21] and more, which nvidia-smi does not list
+
+            an environment without live pids
+            envs a:1003:alice:4000000
+            → 812 of alice in a
+
+            an environment without live pids, and no devices.json
+            envs a:1003:alice:4000000; remove devices
+            → 812 of alice in a
+
+            a running kernel
+            envs a:1003:alice::k; kernels kernel-k.json kernel-j.json
+            → usual
+
+            a kernel that does not run
+            envs a:1003:alice::k; kernels kernel-kk.json
+            → 812 of alice in a
+
+            kernels that are unknown
+            envs a:1003:alice::k b:1004:bob:4000000 c:1003:alice:812; unsearched process 51 of uid 1003: why; see; text
+            → 812 of alice in a, env a, env c, 0:a, KERNELS_UNKNOWN → the running Jupyter kernels are unknown, so environments with kernels count as active: process 51 of uid 1003: why
+
+            kernels that are unknown, and nobody needs
+            envs a:1003:alice:812:k; unsearched process 51 of uid 1003: why
+            → usual
+
+            an environment that is recorded twice
+            envs a:1003:alice:812 a:1003:alice:812; see; text
+            → usual, ENTRY_UNREADABLE → environment a is there more than once
+
+            another state directory
+            see; directory 2; see; text
+            → usual → usual, STATE_DIRECTORY_REPLACED → STATE is another directory than at the previous observation: the state in that one is not read
+
+            a state directory that is gone
+            see; directory 0; see; text
+            → usual → 812 of alice in a, no genv, STATE_DIRECTORY_REPLACED → STATE existed at an earlier observation and is gone
+
+            processes that cannot be listed
+            no-proc; see; text
+            → 812 of alice in a, without ENVIRONMENTS, PROC_UNREADABLE → the active environments are unknown: why
+
+            the uids of what environments list, and of their shells
+            900 uid 1004; 901; envs a:1003:alice:812,4711 901:1004:bob:900 902:1003:alice:812; see; uids
+            → 812 of alice in a, env 901, env 902, env a, 0:a → {812=1003, 900=1004, 901=1003}
+            """;
+
+    private static final String UNLISTED = """
+            a process that holds a GPU, and one that maps it
+            900 uid 1004 start 1000009; 901; driver 1:1; holds 900 1 ,; holds 901 1 1; gpus 0:1542 1:4096; see; see; asks; see; asks; now 1000009; see; text; gpus 0:1542 1:5000; see; text; now 1000099; see
+            → usual → usual → accounts [], first [], reused [], memory → usual → accounts [], first [], reused [], memory, holders → 812 of alice in a, unlisted 900 of bob outside since 1000009, unlisted 901 of alice outside since 1000009, 4096 MiB on 1, env a, 0:a, GPU_UNLISTED, GPU_UNLISTED → process 901 of uid 1003 (python) holds device 1, but is not listed; 4096 MiB on device 1 belong to no listed process → 812 of alice in a, unlisted 900 of bob outside since 1000009, unlisted 901 of alice outside since 1000009 uses [1], 5000 MiB on 1, env a, 0:a, GPU_UNLISTED, GPU_UNLISTED → process 901 of uid 1003 (python) holds device 1, but is not listed; 4096 MiB on device 1 belong to no listed process → 812 of alice in a, unlisted 900 of bob outside since 1000009, unlisted 901 of alice outside since 1000009 uses [1], 5000 MiB on 1, env a, 0:a, GPU_UNLISTED, GPU_UNLISTED
+
+            memory that is tolerated
+            gpus 0:1542 1:512; see; see; see; asks; gpus 0:1542 1:513; see; see; see; asks
+            → usual → usual → usual → accounts [], first [], reused [] → usual → usual → usual → accounts [], first [], reused [], memory, holders
+
+            memory of an unknown process, of an unknown amount, and that was not read anew
+            apps 0:812:1542 1:812:[N/A]; gpus 0:1542 1:4096; see; see; see; asks; apps 0:812:1542; gpus 0:1542 1:[N/A]; see; see; see; asks; gpus-are-old; gpus 0:1542 1:4096; see; see; see; asks
+            → usual → usual → usual → accounts [], first [], reused [] → usual → usual → usual → accounts [], first [], reused [] → usual → usual → usual → accounts [], first [], reused []
+
+            memory that was explained once
+            gpus 0:1542 1:4096; see; see; asks; gpus 0:1542 1:0; see; asks; gpus 0:1542 1:4096; see; see; asks
+            → usual → usual → accounts [], first [], reused [], memory → usual → accounts [], first [], reused [] → usual → usual → accounts [], first [], reused [], memory
+
+            memory that no process explains
+            gpus 0:1542 1:4096; driver 1:1; see; see; see; see; text
+            → usual → usual → usual → 812 of alice in a, 4096 MiB on 1, env a, 0:a, GPU_UNLISTED → 4096 MiB on device 1 belong to no listed process, and no process was found that holds it, except protected programs
+
+            memory of a device whose file is unknown
+            gpus 0:1542 1:4096; see; see; see; see; text
+            → usual → usual → usual → 812 of alice in a, 4096 MiB on 1, env a, 0:a, GPU_UNLISTED → 4096 MiB on device 1 belong to no listed process, and no process was found that holds it, except protected programs; the driver does not say which device file it has
+
+            memory of a device with a minor number that belongs to no single GPU
+            driver 1:254; 900 uid 1004; holds 900 254 254; gpus 0:1542 1:4096; see; see; see; see
+            → usual → usual → usual → 812 of alice in a, 4096 MiB on 1, env a, 0:a, GPU_UNLISTED
+
+            memory that no process explains, while not all were examined
+            gpus 0:1542 1:4096; driver 1:1; unexamined process 51 hangs; see; see; see; see; text
+            → usual → usual → usual → 812 of alice in a, 4096 MiB on 1, env a, 0:a, incomplete, GPU_UNLISTED → 4096 MiB on device 1 belong to no listed process, and no process was found that holds it, except protected programs; not every process was examined: process 51 hangs
+
+            an incomplete listing begins anew
+            gpus 0:1542 1:4096; see; see; see; apps 0:812:1542 9:1:1; see; asks; apps 0:812:1542; see; asks
+            → usual → usual → usual → usual, without EVERY_PROCESS, DEVICE_UNKNOWN → accounts [], first [], reused [] → usual → accounts [], first [], reused [], memory
+
+            a failed listing ends nothing
+            gpus 0:1542 1:4096; see; see; see; apps-fail why; see; asks; apps 0:812:1542; see
+            → usual → usual → usual → env a, 0:a, without PROCESSES, GPU_TOOL_FAILED → accounts [], first [], reused [], memory, holders → 812 of alice in a, 4096 MiB on 1, env a, 0:a, GPU_UNLISTED
+
+            the service, a listed process, one that was just started, and one that has exited
+            900 uid 1004 start 1000001; 7 uid 0; driver 1:1; holds 900 1 1; holds 7 1 1; holds 812 1 1; holds 901 1 1; gpus 0:1542 1:4096; see; see; see; see
+            → usual → usual → usual → 812 of alice in a, 4096 MiB on 1, env a, 0:a, GPU_UNLISTED
+
+            a worker of a listed process, and its worker, which may have inherited what they map
+            apps 1:812:1; 900 parent 812; 901 parent 900; driver 1:1; holds 900 1 1; holds 901 1 1; gpus 0:0 1:4096; see; see; see; see; see
+            → usual → usual → usual → 812 of alice in a, unlisted 900 of alice outside since 1000000, unlisted 901 of alice outside since 1000000, 4095 MiB on 1, env a, 0:a, GPU_UNLISTED, GPU_UNLISTED → 812 of alice in a, unlisted 900 of alice outside since 1000000, unlisted 901 of alice outside since 1000000, 4095 MiB on 1, env a, 0:a, GPU_UNLISTED, GPU_UNLISTED
+
+            a worker of a process that is listed on another device
+            900 parent 812; driver 1:1; holds 900 1 1; gpus 0:1542 1:4096; see; see; see; see; see
+            → usual → usual → usual → 812 of alice in a, unlisted 900 of alice outside since 1000000, 4096 MiB on 1, env a, 0:a, GPU_UNLISTED → 812 of alice in a, unlisted 900 of alice outside since 1000000 uses [1], 4096 MiB on 1, env a, 0:a, GPU_UNLISTED
+
+            a protected holder
+            900 uid 0 kernel-thread; driver 1:1; holds 900 1 1; gpus 0:1542 1:4096; see; see; see; see; text
+            → usual → usual → usual → 812 of alice in a, unlisted 900 of root outside PROTECTED since 1000000, 4096 MiB on 1, env a, 0:a, GPU_UNLISTED → 4096 MiB on device 1 belong to no listed process, and no process was found that holds it, except protected programs
+
+            a holder of an unknown parent
+            900 moving; driver 1:1; holds 900 1 1; gpus 0:1542 1:4096; see; see; see; see; see
+            → usual → usual → usual → 812 of alice in a, unlisted 900 of alice outside since 1000000, 4096 MiB on 1, env a, 0:a, GPU_UNLISTED → 812 of alice in a, unlisted 900 of alice outside since 1000000, 4096 MiB on 1, env a, 0:a, GPU_UNLISTED
+            """;
+
+    static Stream<TableRow> rows() {
+        return TableRow.in(GPUS, PROCESSES, USERS, REUSED, STATE, UNLISTED);
+    }
+
+    @ParameterizedTest
+    @MethodSource("rows")
+    void isObserved(TableRow row) {
+        var machine = new FactsMachine();
+        row.lines().forEach(machine::follow);
+        assertThat("→ " + String.join(" → ", machine.found())).isEqualTo(row.expected());
+    }
+
+    @Test
+    void statusIsThatOfTheLastAnswer() {
+        var machine = new FactsMachine().follow("status 0, 1, 2, 40, 5, 6, A");
+        assertThat(machine.see(false).details().devices()).isEmpty();
+        assertThat(machine.see(true).details().devices())
+                .singleElement()
+                .satisfies(device -> assertThat(device.used()).isEqualTo(Memory.ofMebibytes(1)));
+        machine.follow("status-fail why");
+        assertThat(machine.see(false).details().devices()).hasSize(1);
+        assertThat(machine.see(true).details().devices()).isEmpty();
+        assertThat(machine.see(false).problems())
+                .extracting(Problem::detail)
+                .containsExactly("nvidia-smi exited with 9: why");
+        machine.follow("status 0, 1, 2, 40, 5, 6, A; apps-fail why");
+        assertThat(machine.see(true).details().devices()).isEmpty();
+    }
+
+    /** A process hardly ever changes its cgroup. */
+    @Test
+    void cgroupIsReadAgainInEverySixteenthObservation() {
+        var machine = new FactsMachine();
+        machine.see(false);
+        var asked = IntStream.range(0, 3 * Workloads.PERIOD)
+                .filter(_ -> {
+                    machine.see(false);
+                    return machine.observer()
+                            .request(Set.of(), false)
+                            .attributed()
+                            .isEmpty();
+                })
+                .count();
+        assertThat(asked).isEqualTo(3);
+        machine.follow("812 cgroup /system.slice/other.service");
+        assertThat(machine.see(false).processes().getFirst().workload())
+                .isEqualTo(new Workload("other.service", null, null, null));
+    }
+}
