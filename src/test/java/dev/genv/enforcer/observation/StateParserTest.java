@@ -92,7 +92,7 @@ class StateParserTest {
         assertThat(devices(parser.parse(one, none)).devices()).hasSize(1);
     }
 
-    /** As two entries in one file, which {@code EnvsFileTest} tests. */
+    /** As two entries in one file, which {@code StateFilesTest} tests. */
     @Test
     void differentEntriesOfAnEnvironmentAreMerged() {
         var earlier = facts(files().env("a", 1003, "alice", "2g", 7));

@@ -7,8 +7,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
@@ -65,7 +63,7 @@ class DatabaseFaultTest extends StoreFixture {
         var isSetAside = Files.exists(directory.resolve("damaged-" + DataFolder.DATABASE));
         var isRestored = registry.find(id).isPresent();
         cycle();
-        assertThat(problems()).isEqualTo(isSetAside ? List.of(ProblemCode.DATA_DAMAGED) : List.of());
+        assertThat(problems).isEqualTo(isSetAside ? List.of(ProblemCode.DATA_DAMAGED) : List.of());
         assertThat(node.executed).as("no second SIGTERM").hasSize(1);
         assertThat(isSetAside).isNotEqualTo(isRestored);
         restart();
@@ -106,11 +104,11 @@ class DatabaseFaultTest extends StoreFixture {
         }
         cycle();
         assertThat(node.executed).as("after KILL_AFTER").hasSize(2);
-        assertThat(problems()).containsExactly(ProblemCode.DATA_DAMAGED);
+        assertThat(problems).containsExactly(ProblemCode.DATA_DAMAGED);
         Files.delete(directory.resolve("damaged-" + DataFolder.DATABASE));
         cycle();
         cycle();
-        assertThat(problems()).isEmpty();
+        assertThat(problems).isEmpty();
     }
 
     @Test
@@ -129,7 +127,7 @@ class DatabaseFaultTest extends StoreFixture {
         assertThat(only().id()).isEqualTo(id);
         restart();
         cycle();
-        assertThat(problems()).as("at the latest at the next start").containsExactly(ProblemCode.DATA_DAMAGED);
+        assertThat(problems).as("at the latest at the next start").containsExactly(ProblemCode.DATA_DAMAGED);
         assertThat(node.executed).as("no second SIGTERM").hasSize(1);
     }
 
@@ -151,7 +149,7 @@ class DatabaseFaultTest extends StoreFixture {
         query(damage);
         start();
         cycle();
-        assertThat(problems()).containsExactly(ProblemCode.DATA_NOT_RESTORED);
+        assertThat(problems).containsExactly(ProblemCode.DATA_NOT_RESTORED);
         cycle();
         assertThat(node.executed).as("no second SIGTERM").hasSize(1);
         assertThat(events.latest()).as("no number has two meanings").isGreaterThan(last);
@@ -163,12 +161,8 @@ class DatabaseFaultTest extends StoreFixture {
         node.setSnapshot(host().devices(2));
         cycle();
         Files.delete(directory.resolve(DataFolder.DATABASE));
-        node.setSnapshot(host().devices(2).with(process(7).uses(0))).answerWith(_ -> {
-            stop();
-            return Result.of(Outcome.SIGNALLED);
-        });
-        cycle();
-        node.answerWith(_ -> Result.of(Outcome.SIGNALLED));
+        findAStray();
+        cycleThatIsKilledAfterTheSignal();
         start();
         cycle();
         cycle();
@@ -234,9 +228,9 @@ class DatabaseFaultTest extends StoreFixture {
         runInFolder(loss);
         cycle();
         cycle();
-        assertThat(problems()).containsExactly(ProblemCode.DATA_UNWRITABLE);
+        assertThat(problems).containsExactly(ProblemCode.DATA_UNWRITABLE);
         cycle();
-        assertThat(problems()).isEmpty();
+        assertThat(problems).isEmpty();
         var id = only().id();
         restart();
         cycle();
@@ -259,7 +253,7 @@ class DatabaseFaultTest extends StoreFixture {
         Files.createDirectory(directory);
         cycle();
         cycle();
-        assertThat(problems()).isEmpty();
+        assertThat(problems).isEmpty();
         restart();
         assertThat(events.after(0, 100).events()).containsSubsequence(before);
     }
@@ -281,12 +275,12 @@ class DatabaseFaultTest extends StoreFixture {
         assertThat(registry.find(entry -> true, 10)).isEmpty();
         await().until(() -> {
             cycle();
-            return problems().equals(List.of(ProblemCode.DATA_LOCKED));
+            return problems.equals(List.of(ProblemCode.DATA_LOCKED));
         });
         first.close();
         cycle();
         cycle();
-        assertThat(problems()).as("it does not take over").isNotEmpty();
+        assertThat(problems).as("it does not take over").isNotEmpty();
         restart();
         assertThat(only().id()).as("the second service has written nothing").isEqualTo(id);
     }
@@ -304,7 +298,7 @@ class DatabaseFaultTest extends StoreFixture {
         first.close();
         assertThat(opening.get()).isTrue();
         cycle();
-        assertThat(problems()).isEmpty();
+        assertThat(problems).isEmpty();
         assertThat(only().cycles()).isEqualTo(2);
         assertThat(node.executed).as("one SIGTERM").hasSize(1);
     }
@@ -320,7 +314,7 @@ class DatabaseFaultTest extends StoreFixture {
             var more = process(100 + cycle % 2).uses(1);
             node.setSnapshot(host().devices(2).with(process(7).uses(0), more));
             cycle();
-            assertThat(problems()).isEmpty();
+            assertThat(problems).isEmpty();
         }
         assertThat(directory.resolve(DataFolder.DATABASE).toFile().length()).isLessThanOrEqualTo(maxBytes);
         restart();
@@ -344,14 +338,14 @@ class DatabaseFaultTest extends StoreFixture {
         for (var cycle = 0; cycle < 6; cycle++) {
             cycle();
         }
-        assertThat(problems()).containsExactly(ProblemCode.DATA_UNWRITABLE);
+        assertThat(problems).containsExactly(ProblemCode.DATA_UNWRITABLE);
         var id = only().id();
         restart();
         for (var cycle = 0; cycle < 6; cycle++) {
             cycle();
         }
         assertThat(only().id()).isEqualTo(id);
-        assertThat(problems()).containsExactly(ProblemCode.DATA_UNWRITABLE);
+        assertThat(problems).containsExactly(ProblemCode.DATA_UNWRITABLE);
         assertThat(node.executed).as("grace periods begin again").isEmpty();
         cycle();
         assertThat(node.executed).hasSize(1);
@@ -359,7 +353,7 @@ class DatabaseFaultTest extends StoreFixture {
 
     private void assertStartsWith(ProblemCode problem) {
         cycle();
-        assertThat(problems()).containsExactly(problem);
+        assertThat(problems).containsExactly(problem);
         assertThat(only().active()).isTrue();
     }
 

@@ -1,47 +1,54 @@
 package dev.genv.enforcer.store;
 
+import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
+import dev.genv.enforcer.enforcement.record.SavedState;
+import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
+import dev.genv.enforcer.enforcement.record.Store;
+import dev.genv.enforcer.enforcement.record.Store.CycleCommit;
+import dev.genv.enforcer.enforcement.record.Store.Restored;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
+import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.io.IOException;
+import java.lang.reflect.Proxy;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.Random;
 import java.util.Set;
+import java.util.function.IntPredicate;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A restart is the same as a suspension between two cycles. */
 class RestartTest extends StoreFixture {
     private static final HostBuilder STRAY = host().devices(2).with(process(7).uses(0));
-
-    @Test
-    void violationsContinue() throws IOException {
-        node.setSnapshot(STRAY);
-        cycles(2);
-        var before = only();
-        restart();
-        assertThat(only())
-                .as("readers see it before the first cycle")
-                .usingRecursiveComparison()
-                .ignoringFields("next")
-                .isEqualTo(before);
-    }
 
     /** A process keeps the environment of its shell, also if the shell is struck from the list and the service is restarted. */
     @Test
@@ -147,12 +154,7 @@ class RestartTest extends StoreFixture {
         cycle();
         processes = "boot 2";
         restart();
-        node.answerWith(_ -> {
-            stop(); // the service is killed before the end of its first cycle
-            return Result.of(Outcome.SIGNALLED);
-        });
-        cycle();
-        node.answerWith(_ -> Result.of(Outcome.SIGNALLED));
+        cycleThatIsKilledAfterTheSignal();
         start();
         cycles(2);
         assertThat(signals()).as("one for each process").containsExactly(Signal.TERM, Signal.TERM);
@@ -181,12 +183,8 @@ class RestartTest extends StoreFixture {
 
     @Test
     void anActionWithoutAResultIsNotRepeated() throws IOException {
-        node.setSnapshot(STRAY).answerWith(action -> {
-            stop(); // the service is killed after the signal
-            return Result.of(Outcome.SIGNALLED);
-        });
-        cycle();
-        node.answerWith(_ -> Result.of(Outcome.SIGNALLED));
+        node.setSnapshot(STRAY);
+        cycleThatIsKilledAfterTheSignal();
         start();
         cycles(2);
         assertThat(signals()).containsExactly(Signal.TERM);
@@ -273,5 +271,167 @@ class RestartTest extends StoreFixture {
         for (var cycle = 0; cycle < count; cycle++) {
             cycle();
         }
+    }
+
+    // A service that is restarted at random acts on the same processes as one that is not, never earlier and never more
+    // often.
+
+    /** The default start time of processes. */
+    private static final long FIRST_TICKS = 991_232;
+
+    private static final int CHANGING = 50;
+    private static final int STABLE = 60;
+
+    @TempDir
+    Path folder;
+
+    /** What was stored last, and what was restored. */
+    private @Nullable CycleCommit last;
+
+    private Restored restored = Restored.nothing(false);
+
+    private void enforceEveryRule() {
+        stop();
+        rules = Map.of(
+                KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE,
+                KnownRules.INACTIVE_ENV_PROCESSES, RuleMode.ENFORCE,
+                KnownRules.ENV_DEVICES, RuleMode.ENFORCE,
+                KnownRules.ENV_OWNER, RuleMode.ENFORCE);
+        limits = new SafetyLimits(Duration.ofSeconds(20), Duration.ofSeconds(30), Duration.ofHours(20), 0);
+        ticks = FIRST_TICKS;
+    }
+
+    @Override
+    Store watched(Store opened) {
+        return (Store) Proxy.newProxyInstance(
+                Store.class.getClassLoader(), new Class<?>[] {Store.class}, (_, method, arguments) -> {
+                    var result = method.invoke(opened, arguments);
+                    if (result instanceof Restored its) {
+                        restored = its;
+                    } else if (method.getName().equals("commit")) {
+                        last = (CycleCommit) arguments[0];
+                    }
+                    return result;
+                });
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
+    void aRestartOnlyDelays(long seed) throws IOException {
+        enforceEveryRule();
+        var snapshots = snapshots(new Random(seed));
+        var restarts = new Random(-seed);
+        var without = run(snapshots, "without", _ -> false);
+        var with = run(snapshots, "with", cycle -> cycle < CHANGING && restarts.nextInt(3) == 0);
+        for (var cycle = 0; cycle < snapshots.size(); cycle++) {
+            var more = with.counts.get(cycle);
+            var all = without.counts.get(cycle);
+            more.forEach((action, count) -> assertThat(count)
+                    .as("%s of seed %d", action, seed)
+                    .isLessThanOrEqualTo(all.getOrDefault(action, 0)));
+        }
+        without.counts.getLast().forEach((action, count) -> {
+            if (without.violating.contains(action.substring(0, action.indexOf(' ')))) {
+                assertThat(with.counts.getLast()).as("seed %d", seed).containsEntry(action, count);
+            }
+        });
+        assertThat(with.opened).isEqualTo(without.opened);
+    }
+
+    /**
+     * What happened.
+     *
+     * @param counts how often each action was executed up to each cycle
+     * @param opened how many violations appeared
+     * @param violating the pids that break a rule at the end, other than that of the owner
+     */
+    private record Run(List<Map<String, Integer>> counts, long opened, Set<String> violating) {}
+
+    private Run run(List<HostBuilder> snapshots, String name, IntPredicate restartsAfter) throws IOException {
+        time = new FakeTime();
+        node = new FakeHost(snapshots.getFirst());
+        directory = Files.createDirectory(folder.resolve(name));
+        var opened = 0L;
+        var latest = 0L;
+        var counts = new ArrayList<Map<String, Integer>>();
+        start();
+        for (var cycle = 0; cycle < snapshots.size(); cycle++) {
+            node.setSnapshot(snapshots.get(cycle));
+            cycle();
+            var count = new HashMap<String, Integer>();
+            node.executed.forEach(action -> count.merge(text(action), 1, Integer::sum));
+            counts.add(count);
+            opened += events.after(latest, 10_000).events().stream()
+                    .map(Event::content)
+                    .filter(EventContent.ViolationOpened.class::isInstance)
+                    .count();
+            latest = events.latest();
+            if (restartsAfter.test(cycle)) {
+                var stored = Objects.requireNonNull(last);
+                restart();
+                assertThat(restored.cycle()).hasValue(stored.cycle());
+                assertThat(present(restored.state())).isEqualTo(present(stored.state()));
+            }
+        }
+        stop();
+        var violating = enforcer.latest().orElseThrow().plan().violations().stream()
+                .filter(violation ->
+                        !violation.rule().equals(KnownRules.ENV_OWNER)) // its grace depends on the whole past
+                .flatMap(violation -> violation.processes().stream())
+                .map(each -> Integer.toString(each.pid()))
+                .collect(Collectors.toSet());
+        return new Run(counts, opened, violating);
+    }
+
+    private static Map<SavedKind<?, ?>, Object> present(SavedState state) {
+        var present = new HashMap<SavedKind<?, ?>, Object>(state.all());
+        present.values().removeIf(entries -> ((Map<?, ?>) entries).isEmpty());
+        return present;
+    }
+
+    private static String text(Action action) {
+        return action instanceof Action.Terminate terminate
+                ? "%d %s".formatted(terminate.process().pid(), terminate.signal())
+                : action.toString();
+    }
+
+    /** States that change at random: environments, attachments, owners, and processes that come and go. */
+    private static List<HostBuilder> snapshots(Random random) {
+        var snapshots = new ArrayList<HostBuilder>();
+        var pids = new ArrayList<Integer>();
+        var environments = new HashMap<String, Integer>(Map.of("a", 0, "b", 1));
+        for (var cycle = 0; cycle < CHANGING; cycle++) {
+            if (random.nextInt(4) == 0) {
+                pids.add(100 + cycle);
+            }
+            if (random.nextInt(10) == 0 && !pids.isEmpty()) {
+                pids.removeIf(pids.get(random.nextInt(pids.size()))::equals);
+            }
+            var name = List.of("a", "b", "c").get(random.nextInt(3));
+            switch (random.nextInt(6)) {
+                case 0 -> environments.remove(name);
+                case 1, 2 -> environments.put(name, random.nextInt(3));
+                default -> {}
+            }
+            snapshots.add(snapshot(pids, environments));
+        }
+        for (var cycle = 0; cycle < STABLE; cycle++) {
+            snapshots.add(snapshot(pids, environments));
+        }
+        return snapshots;
+    }
+
+    private static HostBuilder snapshot(List<Integer> pids, Map<String, Integer> environments) {
+        var builder = host().devices(3);
+        environments.forEach((name, device) -> builder.with(
+                env(name).uid(1000 + name.charAt(0)).pids(name.charAt(0)).attached(device)));
+        for (var pid : pids) {
+            var started = process(pid).startedLaterBy(1_000L * (pid - 100) + 500);
+            var each = pid % 4 == 0
+                    ? started
+                    : started.inEnvironment(List.of("a", "b", "c").get(pid % 3));
+            builder.with(each.uid(1097 + pid % 2).uses(pid % 3));
+        }
+        return builder;
     }
 }

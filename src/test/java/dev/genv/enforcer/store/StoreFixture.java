@@ -5,6 +5,8 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.EnforcerFactory;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Ticker;
@@ -63,7 +65,8 @@ abstract class StoreFixture {
     DeliveryCursors deliveries;
     Database database;
     Enforcer enforcer;
-    private List<ProblemCode> latestProblems = List.of();
+    /** The problems of the last cycle. */
+    List<ProblemCode> problems = List.of();
 
     @BeforeEach
     void start() throws IOException {
@@ -114,10 +117,20 @@ abstract class StoreFixture {
         time.pass(INTERVAL);
         node.setTicks(ticks + time.passed().toMillis() / 10);
         var report = enforcer.runCycle().orElseThrow();
-        latestProblems = report.fleet().snapshots().getFirst().problems().stream()
+        problems = report.fleet().snapshots().getFirst().problems().stream()
                 .map(Problem::code)
                 .toList();
         return report;
+    }
+
+    /** The service is killed between a signal and the end of its cycle. */
+    final void cycleThatIsKilledAfterTheSignal() {
+        node.answerWith(_ -> {
+            stop();
+            return Result.of(Outcome.SIGNALLED);
+        });
+        cycle();
+        node.answerWith(_ -> Result.of(Outcome.SIGNALLED));
     }
 
     final ViolationRecord only() {
@@ -126,11 +139,6 @@ abstract class StoreFixture {
             throw new AssertionError("not one violation: " + all);
         }
         return all.getFirst();
-    }
-
-    /** The problems of the last cycle. */
-    final List<ProblemCode> problems() {
-        return latestProblems;
     }
 
     /** Returns the first number that a query of the database of a stopped service finds. */

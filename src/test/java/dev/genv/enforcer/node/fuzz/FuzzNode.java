@@ -26,7 +26,6 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -47,8 +46,8 @@ final class FuzzNode {
 
     final List<Person> people;
     final Evidence original;
-    private final Content originalEnvs;
-    private final Content originalDevices;
+    private final List<JsonNode> originalEnvs;
+    private final List<JsonNode> originalDevices;
     final FakeProc proc;
     private final Map<Integer, FakeProc.FakeProcess> processes = new HashMap<>();
 
@@ -88,8 +87,8 @@ final class FuzzNode {
             }
         }
         original = evidence(environs);
-        originalEnvs = Content.of(Evidence.bytes(original.envs), "envs", EnvsFile::of);
-        originalDevices = Content.of(Evidence.bytes(original.devices), "devices", DevicesFile::of);
+        originalEnvs = Objects.requireNonNull(entries(original.envs, "envs", EnvsFile::of));
+        originalDevices = Objects.requireNonNull(entries(original.devices, "devices", DevicesFile::of));
         write(environs);
     }
 
@@ -162,15 +161,17 @@ final class FuzzNode {
      * can be parsed and lacks an entry does, and so does a machine without any trace of genv.
      */
     List<Person> unaffected(Evidence now) {
-        var envs = Content.of(Evidence.bytes(now.envs), "envs", EnvsFile::of);
-        var devices = Content.of(Evidence.bytes(now.devices), "devices", DevicesFile::of);
+        var envs = entries(now.envs, "envs", EnvsFile::of);
+        var devices = entries(now.devices, "devices", DevicesFile::of);
         var trace = now.envs != null
-                || (now.devices != null && devices.entries() == null)
-                || devices.has(device -> !device.path("attachments").isEmpty());
+                || (devices == null
+                        ? now.devices != null
+                        : devices.stream()
+                                .anyMatch(device -> !device.path("attachments").isEmpty()));
         return people.stream()
                 .filter(person -> trace
-                        && envs.containsAll(ownEnvs(person))
-                        && devices.containsAll(ownDevices(person))
+                        && (envs == null || envs.containsAll(ownEnvs(person)))
+                        && (devices == null || devices.containsAll(ownDevices(person)))
                         && hasSameLines(now.processes, original.processes, 1, texts(person.pids()))
                         && hasSameLines(now.gpus, original.gpus, 1, uuids(person))
                         && person.pids().stream()
@@ -180,12 +181,15 @@ final class FuzzNode {
 
     private List<JsonNode> ownEnvs(Person person) {
         var ids = person.envs().stream().map(Person.Env::eid).collect(Collectors.toSet());
-        return originalEnvs.matching(entry -> ids.contains(entry.path("eid").textValue()));
+        return originalEnvs.stream()
+                .filter(entry -> ids.contains(entry.path("eid").textValue()))
+                .toList();
     }
 
     private List<JsonNode> ownDevices(Person person) {
-        return originalDevices.matching(
-                entry -> person.devices().contains(entry.path("index").intValue()));
+        return originalDevices.stream()
+                .filter(entry -> person.devices().contains(entry.path("index").intValue()))
+                .toList();
     }
 
     private static boolean hasSameLines(String now, String before, int field, Set<String> values) {
@@ -244,43 +248,22 @@ final class FuzzNode {
         record Env(String eid, int shell, @Nullable String capacity, Map<Integer, Integer> jobs) {}
     }
 
-    /**
-     * The entries of a state file.
-     *
-     * @param entries null if the file is absent or cannot be read
-     */
-    record Content(@Nullable List<JsonNode> entries) {
-        boolean containsAll(List<JsonNode> own) {
-            return entries == null || entries.containsAll(own);
-        }
+    private interface Parser {
+        Object parse(JsonNode root) throws UnreadableException;
+    }
 
-        boolean has(Predicate<JsonNode> what) {
-            return entries != null && entries.stream().anyMatch(what);
+    /** Returns the entries of a state file; null if it is absent or cannot be read. */
+    private static @Nullable List<JsonNode> entries(@Nullable String file, String list, Parser parser) {
+        var bytes = Evidence.bytes(file);
+        if (bytes == null) {
+            return null;
         }
-
-        List<JsonNode> matching(Predicate<JsonNode> which) {
-            return entries == null ? List.of() : entries.stream().filter(which).toList();
-        }
-
-        interface Parser {
-            Object parse(JsonNode root) throws UnreadableException;
-        }
-
-        static Content of(byte @Nullable [] file, String list, Parser parser) {
-            if (file == null) {
-                return new Content(null);
-            }
-            try {
-                var root = GenvJson.read(file);
-                assertThat(parser.parse(root)).isNotNull();
-                var entries = new ArrayList<JsonNode>();
-                if (root.path(list).isArray()) {
-                    root.path(list).forEach(entries::add);
-                }
-                return new Content(entries);
-            } catch (UnreadableException e) {
-                return new Content(null);
-            }
+        try {
+            var root = GenvJson.read(bytes);
+            assertThat(parser.parse(root)).isNotNull();
+            return root.path(list).isArray() ? root.path(list).valueStream().toList() : List.of();
+        } catch (UnreadableException e) {
+            return null;
         }
     }
 }

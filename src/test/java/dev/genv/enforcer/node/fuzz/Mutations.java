@@ -21,46 +21,13 @@ import org.jspecify.annotations.Nullable;
 /** Spoils things: blindly, byte by byte, or with an eye for what they are. The same seed always spoils in the same way. */
 final class Mutations {
     private static final List<String> TOKENS = List.of(
-            "\u0000",
-            "null",
-            "1e999",
-            "[[[[",
-            "{\"a\":",
-            "\"",
-            "}",
-            ",",
-            "]",
-            "-1",
-            "99999999999999999999",
-            "\\",
-            "\\u0000",
-            "\\ud800",
-            "\u00ff\u00fe",
-            "true",
-            "\r",
-            "\n",
-            "[N/A]",
-            "NaN",
-            "0x1",
-            "GENV_ENVIRONMENT_ID=");
-    private static final List<String> FIELDS = List.of(
-            "",
-            " ",
-            "0",
-            "-1",
-            "1",
-            "7",
-            "99999999999",
-            "999999999999",
-            "1e3",
-            "[N/A]",
-            "[GPU is lost]",
-            "[Insufficient Permissions]",
-            "No devices were found",
-            "GPU-",
-            "\u001b[2J",
-            "1,2",
-            "\u0660");
+            ("\u0000 null 1e999 [[[[ {\"a\": \" } , ] -1 99999999999999999999 \\ \\u0000 \\ud800 \u00ff\u00fe true \r \n"
+                            + " [N/A] NaN 0x1 GENV_ENVIRONMENT_ID=")
+                    .split(" "));
+    private static final List<String> FIELDS =
+            List.of(("; ;0;-1;1;7;99999999999;999999999999;1e3;[N/A];[GPU is lost];[Insufficient Permissions];"
+                            + "No devices were found;GPU-;\u001b[2J;1,2;\u0660")
+                    .split(";"));
     private static final int DEEPEST = 200;
 
     private final SplittableRandom random;
@@ -140,12 +107,13 @@ final class Mutations {
     byte[] json(byte[] from) {
         try {
             var root = GenvJson.read(from);
-            var values = new ArrayList<JsonNode>();
-            collect(root, values);
+            var values = nodes(root);
             for (var times = 1 + random.nextInt(3); times > 0; times--) {
-                var places = new ArrayList<JsonNode>();
-                containers(root, places);
-                mutate(pick(places), values);
+                mutate(
+                        pick(nodes(root).stream()
+                                .filter(JsonNode::isContainerNode)
+                                .toList()),
+                        values);
             }
             return GenvJson.write(root);
         } catch (UnreadableException e) {
@@ -164,7 +132,9 @@ final class Mutations {
                 case 2 -> lines.add(at, pick(FIELDS));
                 default -> {
                     var fields = lines.get(at).split(",", -1);
-                    fields[random.nextInt(fields.length)] = oneIn(2) ? " " + pick(FIELDS) : field(pick(lines));
+                    fields[random.nextInt(fields.length)] = oneIn(2)
+                            ? " " + pick(FIELDS)
+                            : pick(List.of(pick(lines).split(",", -1)));
                     lines.set(at, String.join(",", fields));
                 }
             }
@@ -172,53 +142,40 @@ final class Mutations {
         return lines.isEmpty() ? "" : String.join("\n", lines) + "\n";
     }
 
-    private String field(String line) {
-        return pick(List.of(line.split(",", -1)));
-    }
-
     private void mutate(JsonNode place, List<JsonNode> values) {
-        switch (place) {
-            case ArrayNode array -> mutate(array, values);
-            case ObjectNode object -> mutate(object, values);
-            default -> throw new IllegalStateException("no container: " + place.getNodeType());
-        }
-    }
-
-    private void mutate(ArrayNode array, List<JsonNode> values) {
-        if (array.isEmpty() || oneIn(5)) {
-            array.insert(random.nextInt(array.size() + 1), value(values));
+        if (place instanceof ObjectNode object) {
+            var names = new ArrayList<String>();
+            object.fieldNames().forEachRemaining(names::add);
+            var name = names.isEmpty() || oneIn(8) ? pick(TOKENS) : pick(names);
+            switch (random.nextInt(4)) {
+                case 0 -> object.remove(name);
+                case 1 ->
+                    object.set(
+                            names.isEmpty() ? name : pick(names),
+                            object.path(name).deepCopy());
+                default -> object.set(name, value(values));
+            }
             return;
         }
-        var at = random.nextInt(array.size());
+        var array = (ArrayNode) place;
+        var at = random.nextInt(array.size() + 1);
+        if (at == array.size() || oneIn(5)) {
+            array.insert(at, value(values));
+            return;
+        }
         switch (random.nextInt(4)) {
             case 0 -> array.remove(at);
             case 1 ->
                 array.insert(random.nextInt(array.size() + 1), array.get(at).deepCopy());
             case 2 -> array.set(at, oneIn(3) ? array.deepCopy() : value(values));
-            default -> array.insert(at, changed(array.get(at).deepCopy(), values));
+            default -> {
+                var changed = array.get(at).deepCopy();
+                if (changed.isContainerNode()) {
+                    mutate(changed, values);
+                }
+                array.insert(at, changed);
+            }
         }
-    }
-
-    private void mutate(ObjectNode object, List<JsonNode> values) {
-        var names = new ArrayList<String>();
-        object.fieldNames().forEachRemaining(names::add);
-        if (names.isEmpty() || oneIn(8)) {
-            object.set(pick(TOKENS), value(values));
-            return;
-        }
-        var name = pick(names);
-        switch (random.nextInt(4)) {
-            case 0 -> object.remove(name);
-            case 1 -> object.set(pick(names), object.path(name).deepCopy());
-            default -> object.set(name, value(values));
-        }
-    }
-
-    private JsonNode changed(JsonNode node, List<JsonNode> values) {
-        if (node.isContainerNode()) {
-            mutate(node, values);
-        }
-        return node;
     }
 
     private JsonNode value(List<JsonNode> values) {
@@ -246,16 +203,10 @@ final class Mutations {
         return node;
     }
 
-    private static void collect(JsonNode node, List<JsonNode> values) {
-        values.add(node);
-        node.forEach(child -> collect(child, values));
-    }
-
-    private static void containers(JsonNode node, List<JsonNode> places) {
-        if (node.isContainerNode()) {
-            places.add(node);
-            node.forEach(child -> containers(child, places));
-        }
+    private static List<JsonNode> nodes(JsonNode root) {
+        var all = new ArrayList<>(List.of(root));
+        root.forEach(child -> all.addAll(nodes(child)));
+        return all;
     }
 
     private byte[] junk(int count) {

@@ -35,6 +35,11 @@ class MachineFilesTest {
         machine = new MachineFiles(folder);
     }
 
+    @BeforeEach
+    void createEtc() throws IOException {
+        Files.createDirectories(fake.root().resolve("1/root/etc"));
+    }
+
     @Test
     void readsTheAppArmorLabelOfNewerKernels() throws IOException {
         fake.writeSelf("0", "system_u:system_r:container_t:s0");
@@ -45,55 +50,42 @@ class MachineFilesTest {
 
     @Test
     void readsTheMachineAndTheFirstLineOfTheDriver() throws IOException {
-        var etc = Files.createDirectories(fake.hostRoot().resolve("etc"));
-        Files.writeString(etc.resolve("machine-id"), "0123456789abcdef0123456789abcdef\n");
+        Files.writeString(fake.hostRoot().resolve("etc/machine-id"), "0123456789abcdef0123456789abcdef\n");
         fake.writeDriver("NVRM version: NVIDIA\nGCC version: gcc\n");
         var facts = machine.facts(1, 2);
         assertThat(facts.machineId()).isEqualTo("0123456789abcdef0123456789abcdef");
         assertThat(facts.driver()).isEqualTo("NVRM version: NVIDIA");
     }
 
-    @BeforeEach
-    void writeHostNames() throws IOException {
-        Files.createDirectories(fake.root().resolve("sys/kernel"));
-        Files.writeString(fake.root().resolve("sys/kernel/hostname"), "ours\n");
-        Files.createDirectories(fake.root().resolve("1/root/etc"));
-        Files.writeString(hostsFile(), "gpu-1\n");
-    }
-
-    @Test
-    void outsideContainersTheKernelsNameIsUsed() throws IOException {
-        namespaces(1, 1);
-        assertThat(machine.hostName()).isEqualTo("ours");
-    }
-
-    /** Here {@code |} means a line break. */
+    /**
+     * The UTS namespaces of the service and of the first process, the host's file of its name, where {@code |} means a line break, and the
+     * name. Outside of containers it is the kernel's.
+     */
     @ParameterizedTest
-    @CsvSource({"# ours|| gpu-3 |more|, gpu-3", "localhost.localdomain|, ours"})
-    void inAContainerTheFirstNameInTheHostsFileIsUsed(String content, String name) throws IOException {
-        namespaces(2, 1);
-        Files.writeString(hostsFile(), content.replace('|', '\n'));
+    @CsvSource({
+        "1, 1, gpu-1|, ours",
+        "2, 1, # ours|| gpu-3 |more|, gpu-3",
+        "2, 1, localhost.localdomain|, ours",
+        "2, 1,, ours",
+        ",, gpu-1, ours"
+    })
+    void inAContainerTheFirstNameInTheHostsFileIsUsed(
+            @Nullable String own, @Nullable String first, @Nullable String content, String name) throws IOException {
+        Files.writeString(
+                Files.createDirectories(fake.root().resolve("sys/kernel")).resolve("hostname"), "ours\n");
+        if (content != null) {
+            Files.writeString(fake.hostRoot().resolve("etc/hostname"), content.replace('|', '\n'));
+        }
+        if (own != null) {
+            namespace("self", own);
+            namespace("1", String.valueOf(first));
+        }
         assertThat(machine.hostName()).isEqualTo(name);
     }
 
-    @Test
-    void containersNameIsUsedWhenTheHostsIsUnreadable() throws IOException {
-        assertThat(machine.hostName()).isEqualTo("ours");
-        namespaces(2, 1);
-        Files.delete(hostsFile());
-        assertThat(machine.hostName()).isEqualTo("ours");
-    }
-
-    private Path hostsFile() {
-        return fake.root().resolve("1/root/etc/hostname");
-    }
-
-    private void namespaces(long ours, long first) throws IOException {
-        for (var process : new String[] {"self", "1"}) {
-            var folder = Files.createDirectories(fake.root().resolve(process).resolve("ns"));
-            Files.createSymbolicLink(
-                    folder.resolve("uts"), Path.of("uts:[%d]".formatted(process.equals("self") ? ours : first)));
-        }
+    private void namespace(String process, String number) throws IOException {
+        var folder = Files.createDirectories(fake.root().resolve(process).resolve("ns"));
+        Files.createSymbolicLink(folder.resolve("uts"), Path.of("uts:[%s]".formatted(number)));
     }
 
     /** An absolute link leads to where it leads on the host. */

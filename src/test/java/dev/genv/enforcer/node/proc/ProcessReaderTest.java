@@ -1,15 +1,21 @@
 package dev.genv.enforcer.node.proc;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.host.HostFacts.RelatedOmission;
 import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.SubordinateUids;
+import dev.genv.enforcer.node.proc.MachineFiles.ProgramFiles;
 import dev.genv.enforcer.observation.ProcessIdentity;
 import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
 import dev.genv.enforcer.observation.ProcessIdentity.ProgramEnviron.Content;
+import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.Programs;
@@ -17,12 +23,15 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.IntFunction;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -32,11 +41,13 @@ class ProcessReaderTest {
     private static final Path REAL = Path.of("/proc");
 
     private final FakeProc proc;
+    private final ProcFs files;
     private final ProcessReader reader;
 
     ProcessReaderTest(@TempDir Path folder) {
         proc = new FakeProc(folder);
-        reader = new ProcessReader(new ProcFs(folder));
+        files = new ProcFs(folder);
+        reader = new ProcessReader(files);
     }
 
     @Test
@@ -49,22 +60,14 @@ class ProcessReaderTest {
                 .hasValueSatisfying(seen -> assertThat(named(seen)).isInstanceOf(Membership.Unknown.class));
     }
 
-    /** The pid went to somebody else after the first look: nothing that was read is of one and the same process. */
+    /** If the pid went to another process after the first look, nothing that was read is of one and the same process. */
     @Test
-    void pidReusedDuringTheReadIsGone() throws Exception {
-        assertThat(isObservedWhenChangedDuringTheRead(process -> process.startTime(2000)))
+    void onlyAProcessThatIsTheSameAfterTheReadIsObserved() throws Exception {
+        assertThat(isObservedWhenChangedDuringTheRead(812, process -> process.startTime(2000)))
                 .isFalse();
-    }
-
-    @Test
-    void processThatExitsDuringTheReadIsGone() throws Exception {
-        assertThat(isObservedWhenChangedDuringTheRead(process -> process.state('Z')))
+        assertThat(isObservedWhenChangedDuringTheRead(813, process -> process.state('Z')))
                 .isFalse();
-    }
-
-    @Test
-    void processThatChangesItsNameDuringTheReadIsObserved() throws Exception {
-        assertThat(isObservedWhenChangedDuringTheRead(process -> process.command("other")))
+        assertThat(isObservedWhenChangedDuringTheRead(814, process -> process.command("other")))
                 .isTrue();
     }
 
@@ -74,10 +77,8 @@ class ProcessReaderTest {
         for (var pid = 1; pid <= 4; pid++) {
             proc.process(pid).uid(pid % 2 == 0 ? 1000 : 100_000 + pid).environ("GENV_ENVIRONMENT_ID=a");
         }
-        var files = new ProcFs(proc.root());
         files.setSubordinateUids(new SubordinateUids(List.of(new SubordinateUids.Range(1000, 100_000, 65_536))));
-        var nanos = new AtomicLong();
-        var slow = new ProcessReader(files, () -> nanos.addAndGet(ProcessReader.TIME.toNanos() / 4 * 3));
+        var slow = new ProcessReader(files, () -> nanos += ProcessReader.TIME.toNanos() / 4 * 3);
         var pids = List.of(4, 3, 2, 1);
         assertThat(unread(slow.readAll(pids, Set.of(), List.of()))).containsExactly(2, 1);
         assertThat(unread(slow.readAll(pids, Set.of(), List.of(7, 2, 1)))).containsExactly(4, 3);
@@ -127,8 +128,8 @@ class ProcessReaderTest {
     }
 
     /** Its environment is a pipe, which somebody opens just when it is read: after the first look at {@code stat}. */
-    private boolean isObservedWhenChangedDuringTheRead(Change change) throws Exception {
-        var process = proc.process(812);
+    private boolean isObservedWhenChangedDuringTheRead(int pid, Change change) throws Exception {
+        var process = proc.process(pid);
         Files.delete(process.file("environ"));
         var pipe = Programs.fifo(process.file("environ"));
         var writing = CompletableFuture.runAsync(() -> {
@@ -139,12 +140,148 @@ class ProcessReaderTest {
                 throw new IllegalStateException(e);
             }
         });
-        var seen = observe(812);
+        var seen = observe(pid);
         writing.get();
         return seen.isPresent();
     }
 
     private interface Change {
         Object make(FakeProc.FakeProcess process) throws IOException;
+    }
+
+    @Test
+    void listsNothingButPids() throws IOException {
+        proc.process(1);
+        proc.process(812);
+        for (var other : new String[] {"self", "sys", "0", "007", "12x"}) {
+            Files.createDirectory(proc.root().resolve(other));
+        }
+        assertThat(files.pids()).containsExactlyInAnyOrder(1, 812);
+    }
+
+    /** As with hidepid=1: the kernel does not tell whether it exists. Here the folder is a loop of links. */
+    @Test
+    void processThatCannotBeExaminedIsNotGone() throws IOException {
+        Files.createSymbolicLink(proc.root().resolve("812"), Path.of("812"));
+        assertThatThrownBy(() -> files.stat(812)).isInstanceOf(IOException.class);
+        assertThatThrownBy(() -> files.status(812)).isInstanceOf(IOException.class);
+        assertThat(files.statBytes(812)).isEqualTo(Reading.failed(Failure.OTHER, "Too many levels of symbolic links"));
+    }
+
+    /** {@code RelationsTableTest} has which processes are read. */
+    @Test
+    void readingOfRelationsStopsWhenTheTimeIsOver() throws IOException {
+        proc.process(812).environ("HOME=/").overwrite();
+        proc.process(40).session(812);
+        var relations = RelationsReader.read(
+                reader,
+                List.of(reader.read(812)),
+                Set.of(),
+                () -> nanos += Duration.ofSeconds(1).toNanos());
+        assertThat(relations.omission()).isEqualTo(RelatedOmission.OF_ANY_USER);
+        assertThat(relations.related()).isEmpty();
+    }
+
+    // The turns of the owners.
+
+    private long nanos;
+
+    /** The pids from 1000 on are Alice's. All of Bob's processes together take less time than one of hers. */
+    @Test
+    void slowProcessesDelayOnlyThoseOfTheirOwner() {
+        var pids = new ArrayList<Integer>();
+        IntStream.range(1000, 1700).forEach(pids::add);
+        IntStream.range(1, 31).forEach(pids::add);
+        var inTime = turns(pids, pid -> pid >= 1000 ? Duration.ofMillis(50) : Duration.ofMillis(1));
+        assertThat(inTime).startsWith(1000).containsAll(pids.subList(700, 730));
+        assertThat(inTime.indexOf(30)).isLessThan(inTime.indexOf(1001));
+        assertThat(inTime).hasSize(30 + 80); // 3970 ms are left for hers, and the last one may exceed them
+    }
+
+    @Test
+    void ownersWhoseProcessesTakeNoTimeTakeTurns() {
+        assertThat(turns(List.of(1001, 1002, 1003, 2001, 2002), _ -> Duration.ZERO))
+                .containsExactly(1001, 2001, 1002, 2002, 1003);
+    }
+
+    /** Returns the pids that are read in time, in their order. */
+    private List<Integer> turns(List<Integer> pids, IntFunction<Duration> time) {
+        var order = new ProcessTurns<>(pids, pid -> pid / 1000, ProcessReader.TIME, () -> nanos);
+        var inTime = new ArrayList<Integer>();
+        var all = new ArrayList<Integer>();
+        while (order.hasNext()) {
+            var turn = order.next();
+            all.add(turn.process());
+            if (turn.inTime()) {
+                inTime.add(turn.process());
+                nanos += time.apply(turn.process()).toNanos();
+            }
+        }
+        assertThat(all).containsExactlyInAnyOrderElementsOf(pids);
+        return inTime;
+    }
+
+    // Which program a process runs. The host's root directory is a fake one, with files of root's in it; /opt/server is
+    // protected.
+
+    private Path file(String name) throws IOException {
+        Requirements.root();
+        var file = proc.hostRoot().resolve(name);
+        Files.createDirectories(file.getParent());
+        return Files.writeString(file, name);
+    }
+
+    private Reading<ProgramFile> server() {
+        return new ProgramFiles(files, List.of(Path.of("/opt/server"))).read().getFirst();
+    }
+
+    private void assertRunsServer(int pid, boolean isExpected) {
+        assertThat(server()).isInstanceOf(Reading.Value.class);
+        assertThat(reader.read(pid).executable().equals(server())).isEqualTo(isExpected);
+    }
+
+    /** Who lets his first thread end has no program there any more; it must not become a shield. */
+    @Test
+    void readsTheProgramFromAnotherThreadWhenTheFirstHasExited() throws IOException {
+        var program = file("opt/server");
+        proc.process(812).thread(812);
+        proc.process(812).thread(813).exe(Path.of("/no/such/sleep"));
+        assertThat(reader.read(812).executable())
+                .isInstanceOfSatisfying(
+                        Reading.Failed.class,
+                        failed -> assertThat(failed.failure()).isEqualTo(Failure.UNTRUSTED));
+        proc.process(820).thread(820);
+        proc.process(820).thread(821).exe(program);
+        assertRunsServer(820, true);
+    }
+
+    /** The kernel does not tell a name of more than 4096 bytes, and users can make one; here there is no link at all. */
+    @Test
+    void identifiesProgramWithoutPathByItsFile() throws IOException {
+        Files.createLink(proc.process(812).file("exe"), file("opt/server"));
+        Files.writeString(proc.process(813).file("exe"), "another");
+        assertRunsServer(812, true);
+        assertRunsServer(813, false);
+    }
+
+    /** The kernel answers from its cache, so a program is examined although every thread waits for a process that hangs. */
+    @Test
+    void identifiesProgramWhenNoThreadIsLeft() throws Exception {
+        proc.process(812).exe(file("opt/server"));
+        var pipes = new ArrayList<Path>();
+        for (var pid = 1000; reader.read(812).environ() instanceof Reading.Value; pid++) {
+            var environ = proc.process(pid).uid(pid).file("environ");
+            Files.delete(environ);
+            pipes.add(Programs.fifo(environ));
+            assertThat(reader.read(pid).environ()).isInstanceOf(Reading.Failed.class);
+        }
+        assertThat(reader.read(812).environ())
+                .isInstanceOfSatisfying(
+                        Reading.Failed.class,
+                        failed -> assertThat(failed.failure()).isEqualTo(Failure.NO_TIME));
+        assertRunsServer(812, true);
+        for (var pipe : pipes) {
+            Files.newOutputStream(pipe).close();
+        }
     }
 }

@@ -8,7 +8,6 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.StateFacts.Directory;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.node.state.StateAccess.Mount;
 import dev.genv.enforcer.node.state.StateAccess.StateAccessException;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;
@@ -209,31 +208,5 @@ class StateAccessTest {
         try (var open = requireNonNull(StateDirectory.open(state))) {
             return access.check(open.folder().status());
         }
-    }
-
-    // The lines of mountinfo.
-
-    private static final List<String> LINES = List.of(
-            "22 1 254:0 / / rw,relatime - ext4 /dev/root rw",
-            "36 22 98:0 /srv/old /var/tmp/genv rw,noatime master:1 - ext3 /dev/sda rw,errors=continue",
-            "37 22 98:0 /srv/a\\040b\\134c /var/tmp/genv rw,noatime - ext3 /dev/sda rw",
-            "38 22 0:5 / /var/tmp/genv2 rw - tmpfs tmpfs rw");
-
-    @Test
-    void innermostAndLastMountContainsAPath() {
-        assertThat(Mount.of(LINES, Path.of("/var/tmp/genv/x")))
-                .hasValue(new Mount("98:0", Path.of("/srv/a b\\c"), Path.of("/var/tmp/genv"), "ext3", "rw"));
-        assertThat(Mount.of(LINES, Path.of("/var/tmp/other")))
-                .hasValue(new Mount("254:0", Path.of("/"), Path.of("/"), "ext4", "rw"));
-        assertThat(Mount.of(List.of(), Path.of("/"))).isEmpty();
-    }
-
-    @Test
-    void pathsAreTranslatedIntoTheFileSystemAndBack() {
-        var mount = new Mount("98:0", Path.of("/srv"), Path.of("/mnt"), "ext4", "rw");
-        assertThat(mount.inFileSystem(Path.of("/mnt/genv/x"))).isEqualTo(Path.of("/srv/genv/x"));
-        assertThat(mount.inFileSystem(Path.of("/mnt"))).isEqualTo(Path.of("/srv"));
-        assertThat(mount.inMount(Path.of("/srv/genv/x"))).isEqualTo(Path.of("/mnt/genv/x"));
-        assertThat(mount.inMount(Path.of("/srv"))).isEqualTo(Path.of("/mnt"));
     }
 }

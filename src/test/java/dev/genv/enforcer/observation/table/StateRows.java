@@ -63,7 +63,7 @@ final class StateRows {
                                     .containsExactly("devices.json: is larger than 2097152 bytes")),
             row("a running kernel", machine -> {
                         machine.process(51, ALICE).arguments("python", "-f", "/run/kernel-k.json");
-                        machine.envs(env("a", ALICE, "alice", "", "\"k\""));
+                        machine.envs(env("a", ALICE, "alice", "", "\"k\""), env("b", ALICE, "alice", "", "\"l\""));
                     })
                     .check(seen -> assertThat(seen.environments()).hasSize(1)),
             row("a kernel that does not run", machine -> machine.envs(env("a", ALICE, "alice", "", "\"k\"")))

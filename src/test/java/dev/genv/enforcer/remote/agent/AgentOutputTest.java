@@ -3,11 +3,17 @@ package dev.genv.enforcer.remote.agent;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.remote.Connection.CommandResult;
+import dev.genv.enforcer.remote.agent.AgentCommand.AgentFailure;
 import dev.genv.enforcer.remote.agent.AgentOutput.LostAnswerException;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class AgentOutputTest {
@@ -104,5 +110,70 @@ class AgentOutputTest {
 
     private static String json(AgentOutput output) {
         return Objects.requireNonNull(output.json()).text();
+    }
+
+    // Why there is no answer.
+
+    private static final String REFUSED = "NOPASSWD: /usr/bin/python3 in sudoers: ";
+    private static final String TOO_OLD = "/usr/bin/python3 is older than Python 3.6: ";
+
+    /** What sudo, a shell and Python print, with or without sudo. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "SUDO_REFUSED | 1 | true | sudo: a password is required |" + REFUSED,
+                "SUDO_REFUSED | 1 | true | sudo: a terminal is required to read the password; use -S |" + REFUSED,
+                "SUDO_REFUSED | 1 | true | sudo: sorry, you must have a tty to run sudo |" + REFUSED,
+                "SUDO_REFUSED | 1 | true | raz is not in the sudoers file.  This incident will be reported. |"
+                        + REFUSED,
+                "SUDO_REFUSED | 1 | true | Sorry, user raz is not allowed to execute 'python3' as root |" + REFUSED,
+                "SUDO_REFUSED | 1 | true | Sorry, user raz may not run sudo on gpu-1. |" + REFUSED,
+                "SUDO_REFUSED | 1 | true | sudo: PAM account management error: Authentication failure |" + REFUSED,
+                "SUDO_REFUSED | 1 | true | sudo: effective uid is not 0, is it on a 'nosuid' file system |" + REFUSED,
+                "AGENT_FAILED | 1 | false | sudo: a password is required | exited with 1: sudo: ",
+                "SUDO_MISSING | 127 | true | bash: line 1: sudo: command not found | there is no sudo",
+                "AGENT_MISSING | 127 | false | bash: /usr/bin/python3: No such file or directory | there is no"
+                        + " /usr/bin",
+                "AGENT_MISSING | 127 | false | sh: 1: /usr/bin/python3: not found | there is no /usr/bin/python3: sh",
+                "AGENT_MISSING | 127 | false | '' | there is no /usr/bin/python3: it printed nothing",
+                "AGENT_MISSING | 1 | true | sudo: /usr/bin/python3: command not found | there is no /usr/bin/python3:"
+                        + " sudo: ",
+                "AGENT_MISSING | 1 | true | SyntaxError: invalid syntax |" + TOO_OLD,
+                "AGENT_MISSING | 1 | true | Python 3.5 is too old |" + TOO_OLD,
+                "AGENT_MISSING | 1 | true | Unknown option: -I |" + TOO_OLD,
+                "AGENT_FAILED | 3 | true | MemoryError | /usr/bin/python3 on the machine exited with 3: MemoryError",
+                "ANSWER_UNREADABLE | 0 | true | '' | its answer cannot be read: the end of it is missing",
+            })
+    void reportsWhyThereIsNoAnswer(ProblemCode code, int exitCode, boolean sudo, String errors, String message) {
+        for (var printed : List.of(errors, "Welcome to gpu-1\n" + errors + "\nusage: ")) {
+            if (errors.isEmpty() && !printed.isEmpty()) {
+                continue;
+            }
+            var failure = AgentFailure.of(new CommandResult("garbage", printed, exitCode, null), sudo);
+            assertThat(failure.code()).as(printed).isEqualTo(code);
+            assertThat(failure).hasMessageContaining(printed.equals(errors) ? message : "Welcome");
+        }
+    }
+
+    @Test
+    void reportsWhyTheCommandWasInterrupted() {
+        var interruption = new UnreachableException(ProblemCode.TIMEOUT, "it took longer than 10 s");
+        var result = new CommandResult("", "sudo: a password is required", null, interruption);
+        var failure = AgentFailure.of(result, true);
+        assertThat(failure.code()).isEqualTo(ProblemCode.TIMEOUT);
+        assertThat(failure).hasMessage("it took longer than 10 s");
+        assertThat(AgentFailure.of(new CommandResult("garbage", "", null, null), true)
+                        .code())
+                .isEqualTo(ProblemCode.ANSWER_UNREADABLE);
+    }
+
+    @Test
+    void errorsAreTruncatedAndEscaped() {
+        var result = new CommandResult("", "\u001b[2J\u0007" + "x".repeat(5000), 1, null);
+        assertThat(AgentFailure.of(result, true).getMessage())
+                .hasSizeLessThan(400)
+                .doesNotContain("\u001b")
+                .contains("\\u001b[2J");
     }
 }

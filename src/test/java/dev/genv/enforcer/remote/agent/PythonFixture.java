@@ -34,10 +34,6 @@ abstract class PythonFixture {
         machine = new PythonMachine(folder);
     }
 
-    final FakeProc useFakeProc() throws IOException {
-        return machine.useFakeProc(folder.resolve("proc"));
-    }
-
     /** A fake process that the GPU tool lists too. */
     final FakeProc.FakeProcess listed(FakeProc proc, int pid) throws IOException {
         listed.add(pid);

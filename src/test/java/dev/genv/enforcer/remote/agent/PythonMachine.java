@@ -10,19 +10,16 @@ import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.linux.ProcStat;
-import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
-import dev.genv.enforcer.observation.ObserverSettings;
-import dev.genv.enforcer.observation.ObserverSettings.Advice;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.agent.AgentCommand.AgentProgram;
 import dev.genv.enforcer.remote.agent.AgentMachine.AgentConfig;
 import dev.genv.enforcer.remote.agent.LocalPython.PythonProcess;
+import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;
@@ -66,11 +63,10 @@ final class PythonMachine {
     final FakeNvidiaSmi nvidiaSmi;
     final LocalPython python = new LocalPython();
     final AtomicLong nanos = new AtomicLong();
-    String service = "one";
+    final NodeBuilder service;
+    String serviceName = "one";
     boolean canAct = true;
     boolean sudo;
-    boolean requireHostPid;
-    List<ProtectedExecutable> programs = List.of();
     private String proc = "/proc";
 
     /** At first that of an observation, as the service sends it, with the boot and the deadline of actions. */
@@ -89,6 +85,7 @@ final class PythonMachine {
         Files.writeString(etc.resolve("passwd"), passwd.contains(me) ? passwd : me + "0::/:/bin/sh\n" + passwd);
         run = folder.resolve("run");
         nvidiaSmi = new FakeNvidiaSmi(folder.resolve("bin")).gpus(2);
+        service = new NodeBuilder(state, nvidiaSmi.path());
         request = firstRequest()
                 .put("nonce", NONCE)
                 .put("deviceHolders", false)
@@ -111,7 +108,8 @@ final class PythonMachine {
     }
 
     /** A fake {@code /proc}, of root on a machine that has been up for an hour. */
-    FakeProc useFakeProc(Path root) throws IOException {
+    FakeProc useFakeProc() throws IOException {
+        var root = state.resolveSibling("proc");
         proc = root.toString();
         request.put("proc", proc).put("boot", BOOT);
         var fake = new FakeProc(Files.createDirectories(root));
@@ -300,18 +298,7 @@ final class PythonMachine {
         int stops;
 
         private AgentHost() {
-            var settings = new ObserverSettings(
-                    "gpu-1",
-                    state.toString(),
-                    programs,
-                    List.of(),
-                    requireHostPid,
-                    canAct,
-                    true,
-                    false,
-                    Advice.LOGIN,
-                    Memory.ofMebibytes(512),
-                    Duration.ZERO);
+            var settings = service.settings();
             var config = new AgentConfig(
                     state.toString(),
                     Duration.ofSeconds(30),
@@ -325,7 +312,7 @@ final class PythonMachine {
                     canAct,
                     Duration.ofHours(1));
             var places = new AgentCommand.Places(proc, etc.toString(), run.toString());
-            var agentCommand = new AgentCommand(config, places, service, new SecureRandom());
+            var agentCommand = new AgentCommand(config, places, serviceName, new SecureRandom());
             host = new ObservedHost(settings, new AgentMachine("gpu-1", this, config, agentCommand, nanos::get));
         }
 

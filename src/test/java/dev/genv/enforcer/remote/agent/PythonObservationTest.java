@@ -1,20 +1,38 @@
 package dev.genv.enforcer.remote.agent;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.testsupport.fake.FakeProc;
+import java.io.IOException;
+import java.math.BigInteger;
 import java.nio.file.Files;
-import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The agent observes real processes; only the GPUs are fake. */
+/** What only the agent does when it observes; its processes are fake, because a test could not make the kernel show them. */
 class PythonObservationTest extends PythonFixture {
+    private static final String VARIABLE_A = "GENV_ENVIRONMENT_ID=a";
+    private static final int MOST = 16 << 20;
+    private static final int LARGEST_STATE_FILE = 2 << 20;
+    private static final List<String> FILES = List.of("envs.json", "devices.json");
+    private FakeProc proc;
+
+    @BeforeEach
+    void createProcesses() throws IOException {
+        proc = machine.useFakeProc();
+    }
 
     @Test
     void identifiesTheMachineAndItsBoot() throws Exception {
-        var boot = Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip();
-        assertThat(machine.facts().at("/machine/bootId").asText()).isEqualTo(boot);
+        assertThat(machine.facts().at("/machine/bootId").asText()).isEqualTo(PythonMachine.BOOT);
         assertThat(machineId()).isEqualTo("0123456789abcdef0123456789abcdef");
         Files.delete(machine.etc.resolve("machine-id"));
         assertThat(machineId()).isEmpty();
@@ -28,7 +46,7 @@ class PythonObservationTest extends PythonFixture {
     /** What the tool lists is compared with the time before it is run. */
     @Test
     void readsTheTimeBeforeTheListingAndBeforeTheState() throws Exception {
-        var uptime = useFakeProc().root().resolve("uptime");
+        var uptime = proc.root().resolve("uptime");
         machine.nvidiaSmi.fault("echo 3700.00 0.00 >" + uptime);
         var facts = machine.facts();
         assertThat(facts.at("/machine/beforeListing").asLong()).isEqualTo(360_000);
@@ -84,5 +102,259 @@ class PythonObservationTest extends PythonFixture {
         var facts = machine.facts(input);
         assertThat(facts.at("/accounts/named/failure").asText()).isEqualTo(failure);
         assertThat(facts.at("/accounts/passwd/value/content").isTextual()).isTrue();
+    }
+
+    // nvidia-smi; {@code ToolTableTest} and {@code GpuRows} have what both hands do.
+
+    /** It did not end when it was killed, or only its measurements took too long. */
+    @Test
+    void doesNotRunWhatHungBefore() throws Exception {
+        var calls = folder.resolve("calls");
+        machine.nvidiaSmi.fault("echo \"$1\" >>%s; ".formatted(calls));
+        machine.request.put("deviceStatus", true);
+        machine.omitted().put("status", true);
+        assertThat(machine.facts().at("/gpu/status/failure").asText()).isEqualTo("SKIPPED");
+        assertThat(Files.readString(calls)).contains("--query-compute-apps").doesNotContain("temperature");
+        Files.delete(calls);
+        machine.omitted().put("tool", true).put("status", false);
+        assertFailed(machine.facts(), "SKIPPED", "nvidia-smi hung in an earlier observation");
+        assertThat(calls).doesNotExist();
+    }
+
+    @Test
+    void refusesMoreThanTheMaximumNumberOfProcesses() throws Exception {
+        var lines = IntStream.range(100_000, 104_097)
+                .mapToObj("echo 'GPU-0, %d, 1'\n"::formatted)
+                .toList();
+        machine.nvidiaSmi.fault("case $1 in *compute*) " + String.join("", lines) + ";; esac");
+        var facts = machine.facts();
+        assertFailed(facts, "OTHER", "nvidia-smi lists more processes than can be observed: 4097");
+        assertThat(facts.get("processes")).isEmpty();
+        machine.nvidiaSmi.fault("case $1 in *compute*) " + String.join("", lines.subList(0, 4000)) + ";; esac");
+        assertThat(machine.facts().get("processes")).hasSize(4000);
+    }
+
+    @Test
+    void hangingStatusCostsNothingElse() throws Exception {
+        machine.request.put("deviceStatus", true);
+        machine.nvidiaSmi.fault("case $1 in *temperature*) exec sleep 600 ;; esac");
+        var answer = machine.run(machine.input("observe")).answer();
+        assertThat(answer.get("toolHangs").asBoolean()).isFalse();
+        assertThat(answer.at("/facts/gpu/status/failure").asText()).isEqualTo("TIMEOUT");
+        assertThat(answer.at("/facts/gpu/status/reason").asText()).isEqualTo("nvidia-smi did not exit within 5.00 s");
+        assertThat(answer.at("/facts/gpu/devices/value/exitCode").asInt(-1)).isZero();
+        assertThat(answer.at("/facts/gpu/processes/value/exitCode").asInt(-1)).isZero();
+        assertThat(answer.at("/facts/state/directory/present").isObject()).isTrue();
+    }
+
+    private static void assertFailed(JsonNode facts, String failure, String reason) {
+        assertThat(facts.at("/gpu/processes/failure").asText()).isEqualTo(failure);
+        assertThat(facts.at("/gpu/processes/reason").asText()).startsWith(reason);
+    }
+
+    // Listed processes.
+
+    private FakeProc.FakeProcess process(int pid) throws IOException {
+        return listed(proc, pid);
+    }
+
+    /** Any process can move the bounds of its environ. */
+    @Test
+    void environThatIsNotBetweenItsBoundsNeedsRelations() throws Exception {
+        proc.process(400);
+        assertThat(related(process(500).parent(400).environ("A=B", "C="))).isEmpty();
+        for (var field : List.of(50, 51)) { // of proc_pid_stat(5): where the environ begins and ends
+            var process = process(500).parent(400).environ("A=B");
+            var stat = Files.readString(process.file("stat")).strip().split(" ", -1);
+            stat[field - 1] =
+                    new BigInteger(stat[field - 1]).add(BigInteger.ONE).toString();
+            Files.writeString(process.file("stat"), String.join(" ", stat) + "\n");
+            assertThat(related(process)).containsExactly("400");
+        }
+        assertThat(related(process(500).parent(400).withoutEnvironment()))
+                .as("it exits")
+                .isEmpty();
+    }
+
+    private List<String> related(FakeProc.FakeProcess process) throws Exception {
+        assertThat(process).isNotNull();
+        return machine.facts().get("related").findValuesAsText("pid");
+    }
+
+    @Test
+    void hangingRelatedProcessIsLeftOut() throws Exception {
+        machine.request.put("budget", 20);
+        process(500).parent(400).uid(1003).environ("A=B").overwrite();
+        hang(proc.process(400).parent(300).uid(1003), "environ");
+        proc.process(300).uid(1003);
+        var facts = machine.facts();
+        assertThat(facts.get("related").findValuesAsText("pid")).containsExactly("300", "400");
+        assertThat(facts.get("relatedOmission")).hasToString("{\"ofAnyUser\":false,\"uids\":[1003]}");
+        assertThat(facts.at("/related/1/environ/failure").asText()).isIn("TIMEOUT", "NO_TIME");
+    }
+
+    /** The first process of uid 2000 takes its owner a second, and all of uid 2001 together take less. */
+    @Test
+    void ownersTakeTurnsByTheTimeOfTheirProcesses() throws Exception {
+        hang(process(10).uid(2000), "environ");
+        for (var pid : List.of(11, 12)) {
+            process(pid).uid(2000);
+        }
+        for (var pid : List.of(20, 21, 22)) {
+            process(pid).uid(2001);
+        }
+        machine.request.withArray("/first").add(22).add(12).add(9).add(10);
+        var order = folder.resolve("order");
+        var read = "            before = self.stat(pid)\n";
+        var log = "            open('%s', 'a').write('%%d\\n' %% pid)\n".formatted(order);
+        machine.facts(changed(machine.input("observe"), read, read + log));
+        assertThat(Files.readAllLines(order).stream().filter(pid -> pid.startsWith("1")))
+                .containsExactly("12", "10", "11");
+        assertThat(Files.readAllLines(order)).startsWith("22").endsWith("11").containsSubsequence("22", "20", "21");
+    }
+
+    /** Those that hung in earlier observations count too, also those of its subordinate uids. */
+    @Test
+    void ownerOfManySkippedProcessesHasNoShareLeft() throws Exception {
+        machine.request
+                .withArray("/subordinateUids")
+                .addObject()
+                .put("first", 100_000)
+                .put("count", 65_536)
+                .put("owner", 2000);
+        for (var pid = 10; pid < 18; pid++) {
+            hang(process(pid).uid(100_000 + pid), "environ");
+            machine.omitted().withArray("/processes").addObject().put("pid", pid);
+        }
+        process(18).uid(2000).environ(VARIABLE_A);
+        process(19).uid(2001).environ(VARIABLE_A);
+        var processes = machine.facts().get("processes");
+        assertThat(processes.at("/0/environ/failure").asText()).isEqualTo("SKIPPED");
+        assertThat(processes.at("/8/environ/failure").asText()).isEqualTo("NO_TIME");
+        assertThat(id(processes.get(9))).isEqualTo("a");
+    }
+
+    @Test
+    void hangingProcessesOfAUserUseUpOnlyTheirShare() throws Exception {
+        for (var pid = 10; pid < 22; pid++) {
+            hang(process(pid).uid(2000), "environ");
+        }
+        for (var pid = 22; pid < 100; pid++) {
+            process(pid).uid(2000).environ(VARIABLE_A);
+        }
+        process(100).uid(2001).environ(VARIABLE_A);
+        await("a busy machine may need more than the short wait that is left for the last one")
+                .untilAsserted(() -> {
+                    var processes = machine.facts().get("processes");
+                    assertThat(processes.at("/0/environ/failure").asText()).isEqualTo("TIMEOUT");
+                    for (var later = 4; later < 90; later++) {
+                        assertThat(processes.get(later).at("/environ/failure").asText())
+                                .isEqualTo("NO_TIME");
+                    }
+                    assertThat(id(processes.get(90))).isEqualTo("a");
+                });
+    }
+
+    /** Users make the answer too long, without which no rule acts on the machine. */
+    @Test
+    void relationsAreOmittedFirstFromALongAnswer() throws Exception {
+        machine.setGpuProcesses(IntStream.range(1000, 1300).toArray());
+        for (var pid = 1000; pid < 1700; pid++) {
+            proc.process(pid)
+                    .environ("title", "GENV_ENVIRONMENT_ID=" + "x".repeat(4096))
+                    .cgroup("/user.slice/%s/job.scope".formatted("x".repeat(4000)));
+        }
+        var facts = shortened();
+        assertThat(facts.at("/relatedOmission/ofAnyUser").asBoolean()).isTrue();
+        assertThat(facts.get("related")).isEmpty();
+        assertThat(facts.get("processes")).hasSize(300).allSatisfy(process -> {
+            assertThat(process.at("/environ/value/id").asText()).hasSizeGreaterThan(4096);
+            assertThat(process.at("/cgroup/failure").asText()).isEqualTo("SKIPPED");
+            assertThat(process.at("/namespacePids/failure").asText()).isEqualTo("SKIPPED");
+        });
+        assertThat(facts.at("/liveness/processes/value").isArray()).isTrue();
+    }
+
+    @Test
+    void longIdsAreOmittedNextFromALongAnswer() throws Exception {
+        machine.setGpuProcesses(IntStream.range(1000, 2500).toArray());
+        for (var pid = 1000; pid < 2500; pid++) {
+            proc.process(pid).environ("GENV_ENVIRONMENT_ID=" + (pid == 1000 ? "15971" : "x".repeat(4096)));
+        }
+        var processes = shortened().get("processes");
+        assertThat(id(processes.get(0))).isEqualTo("15971");
+        assertThat(processes.at("/1499/environ"))
+                .hasToString("{\"failure\":\"OTHER\",\"reason\":\"the answer would be too long\"}");
+    }
+
+    @Test
+    void kernelIsAFileThatAnArgumentNames() throws Exception {
+        var names = "/run/kernel-1.json -f=kernel-2.json /run/kernel-3.json.bak /run/xkernel-4.json kernel-5.json\nx";
+        proc.process(7).arguments(names.split(" ", -1));
+        proc.process(8).arguments("x".repeat(32 << 10), "/run/kernel-6.json");
+        proc.process(9).arguments("x".repeat(64 << 10), "/run/kernel-7.json");
+        assertThat(list(kernels("1", "2", "3", "4", "5", "6", "7", "8").get("files")))
+                .containsExactly("kernel-1.json", "kernel-2.json", "kernel-6.json");
+        escapeTheKernels();
+        assertThat(list(machine.facts().at("/liveness/kernels/files")))
+                .containsExactly("kernel-1.json", "kernel-2.json", "kernel-6.json");
+    }
+
+    private JsonNode kernels(String... wanted) throws Exception {
+        machine.files().env("1", 0, null, null, List.of(), List.of(wanted)).write();
+        return machine.facts().at("/liveness/kernels");
+    }
+
+    /** Then it is unknown which ones are wanted. */
+    private void escapeTheKernels() throws IOException {
+        var envs = machine.state.resolve("envs.json");
+        Files.writeString(envs, Files.readString(envs).replace("kernel_ids", "kernel\\u005fids"));
+    }
+
+    /** Users choose the arguments of their processes, and an answer that is too large would hide the whole machine. */
+    @Test
+    void manyOrLongNamesOfKernelsAreUnknown() throws Exception {
+        nameKernels(70, 300, "");
+        var kernels = kernels("3001");
+        assertThat(list(kernels.get("files"))).containsExactly("kernel-3001.json");
+        assertThat(kernels.get("unsearched").asText()).isEmpty();
+        escapeTheKernels();
+        assertThat(machine.facts().at("/liveness/kernels/unsearched").asText())
+                .isEqualTo("more than 10000 processes or arguments look like kernels");
+        nameKernels(70, 100, "é".repeat(230)); // the JSON of each such byte takes six
+        assertThat(machine.facts().at("/liveness/kernels/unsearched").asText())
+                .isEqualTo("processes or arguments that look like kernels have too long names");
+    }
+
+    private void nameKernels(int processes, int each, String name) throws IOException {
+        for (var pid = 10; pid < processes; pid++) {
+            var first = pid * each;
+            var names = IntStream.range(first, first + each)
+                    .mapToObj(number -> "kernel-%s%d.json".formatted(name, number))
+                    .collect(Collectors.joining("\0"));
+            Files.write(proc.process(pid).file("cmdline"), names.getBytes(ISO_8859_1));
+        }
+    }
+
+    /** The facts of an answer that the service accepts, with two different readings of the largest state files. */
+    private JsonNode shortened() throws Exception {
+        var change = new StringBuilder();
+        for (var name : FILES) {
+            var file = machine.state.resolve(name);
+            Files.writeString(file, "{}" + " ".repeat(LARGEST_STATE_FILE - 2));
+            change.append("    open('%s', 'w').write('{}' + '\\n' * %d)\n".formatted(file, LARGEST_STATE_FILE - 2));
+        }
+        var ask = "    facts[\"gpu\"], pids, tool_hangs = ";
+        var patient =
+                changed(machine.input("observe"), "READING_TIME = 4", "READING_TIME = 600"); // a busy machine is slow
+        var output = machine.run(changed(patient, ask, change + ask));
+        assertThat(output.text()).hasSizeLessThan(MOST);
+        var answer = output.answer();
+        assertThat(AgentJson.read(SampleFacts.bytes(answer.toString()), Answer.class))
+                .isInstanceOf(Answer.Observed.class);
+        for (var file : List.of("/facts/state/envs", "/facts/earlierState/devices")) {
+            assertThat(bytes(answer.at(file + "/present/content"))).hasSize(LARGEST_STATE_FILE);
+        }
+        return answer.get("facts");
     }
 }

@@ -1,17 +1,24 @@
 package dev.genv.enforcer.remote.agent;
 
+import static dev.genv.enforcer.remote.agent.PythonMachine.answer;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.genv.enforcer.remote.agent.AgentCommand.AgentProgram;
+import dev.genv.enforcer.remote.agent.LocalPython.PythonProcess;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -153,5 +160,217 @@ class PythonProgramTest extends PythonFixture {
         var all = Files.readString(seen, ISO_8859_1);
         assertThat(all.contains("--query-compute-apps")).isTrue();
         assertThat(all.contains(PythonMachine.NONCE)).isFalse();
+    }
+
+    @Test
+    void answersRequestsInParts() throws Exception {
+        try (var child = Child.inEnvironment("15971");
+                var agent = start(PythonMachine.PROGRAM)) {
+            machine.nvidiaSmi.process(0, child.pid(), "1542");
+            var line = signal(agent, child);
+            agent.write(line.substring(0, 1));
+            agent.write(line.substring(1, line.length() - 1));
+            assertThat(child.isAlive()).isTrue();
+            assertThat(answer(agent, "\n").at("/signals/0/result/kind").asText())
+                    .isEqualTo("SENT");
+            assertThat(child.awaitExit()).isEqualTo(143);
+            assertThat(answer(agent, machine.line("observe")).has("facts")).isTrue();
+        }
+    }
+
+    @Test
+    void endsWithItsInput() throws Exception {
+        try (var agent = start(PythonMachine.PROGRAM)) {
+            answer(agent, machine.line("observe"));
+            assertThat(agent.end(LocalPython.TIMEOUT)).isTrue();
+            assertThat(agent.process.exitValue()).isZero();
+        }
+    }
+
+    /** A service may vanish without closing its connection. */
+    @Test
+    void endsWithoutRequests() throws Exception {
+        try (var agent = start(AgentProgram.withIdleTime(Duration.ZERO))) {
+            assertThat(agent.process.waitFor()).isZero();
+        }
+        try (var agent = start(AgentProgram.withIdleTime(Duration.ZERO))) {
+            agent.write(machine.line("observe").substring(0, 100));
+            assertThat(agent.process.waitFor()).isZero();
+        }
+        assertThat(machine.run).doesNotExist();
+    }
+
+    /** What it had opened may still be open. */
+    @Test
+    void endsAfterAnUnexpectedException() throws Exception {
+        try (var agent = start(PythonMachine.PROGRAM)) {
+            machine.request.withObject("/lease").put("seconds", "x"); // a child process reads it
+            assertThat(answer(agent, machine.line("observe")).get("failed").asText())
+                    .matches("the agent failed: ValueError in line \\d+");
+            assertThat(agent.process.waitFor()).isZero();
+        }
+        machine.request.remove("gpu");
+        assertThat(machine.run(machine.input("observe")).answer().get("failed").asText())
+                .matches("the agent failed: KeyError in line \\d+");
+    }
+
+    @Test
+    void keepsNothingBetweenRequests() throws Exception {
+        try (var child = Child.inEnvironment("15971");
+                var agent = start(PythonMachine.PROGRAM)) {
+            machine.nvidiaSmi.process(0, child.pid(), "1542");
+            machine.writeOneEnvironment(child);
+            answer(agent, machine.line("observe"));
+            answer(agent, signal(agent, child));
+            assertThat(descriptors(agent)).isEqualTo(3);
+            assertThat(Files.readSymbolicLink(file(agent, "cwd"))).isEqualTo(Path.of("/"));
+            assertThat(Files.readString(Path.of("/proc/locks")))
+                    .doesNotContainPattern("FLOCK .* " + agent.process.pid() + " ");
+            awaitNoChildren(agent);
+        }
+    }
+
+    /** Also not when everything goes wrong: the tool hangs, and the state directory does not answer. */
+    @Test
+    void keepsNothingAfterFailures() throws Exception {
+        machine.request.put("lockTimeout", 0.2).put("budget", 3);
+        machine.gpu().put("timeout", 0.2);
+        machine.nvidiaSmi.fault("exec sleep 3600");
+        try (var agent = start(PythonMachine.PROGRAM)) {
+            for (var i = 0; i < 3; i++) {
+                assertThat(answer(agent, machine.line("observe"))
+                                .at("/facts/gpu/processes/failure")
+                                .asText())
+                        .isEqualTo("TIMEOUT");
+                assertThat(descriptors(agent)).isEqualTo(3);
+            }
+            awaitNoChildren(agent);
+        }
+    }
+
+    /** Then the kernel reaps children by itself, and their pids can be those of other processes. */
+    @Test
+    void killsOnlyItsChildrenWhereSigchldIsIgnored() throws Exception {
+        var ignoring = "exec " + PythonMachine.PYTHON + " -c 'import os,signal,sys;"
+                + "signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])' ";
+        machine.command = List.of("sh", "-c", ignoring + PythonMachine.PROGRAM.command());
+        var output = machine.run(PythonMachine.PROGRAM.text() + machine.line("observe"));
+        assertThat(output.errors()).isEmpty();
+        assertThat(output.answer().at("/facts/gpu/processes/value/exitCode").asInt(1))
+                .isZero();
+    }
+
+    @Tag("long")
+    @Test
+    void memoryAndProcessesDoNotGrow() throws Exception {
+        try (var child = Child.inEnvironment("15971");
+                var agent = start(PythonMachine.PROGRAM)) {
+            machine.nvidiaSmi.process(0, child.pid(), "1542");
+            machine.writeOneEnvironment(child);
+            for (var i = 0; i < 200; i++) {
+                answer(agent, machine.line("observe"));
+            }
+            var before = residentKiB(agent);
+            for (var i = 0; i < 1000; i++) {
+                answer(agent, machine.line("observe"));
+            }
+            assertThat(residentKiB(agent)).isLessThan(before + 512);
+            assertThat(descriptors(agent)).isEqualTo(3);
+            awaitNoChildren(agent);
+        }
+    }
+
+    /** Nothing terminates a process whose system call hangs in the kernel; here SIGKILL is not sent. */
+    @Test
+    void startsNoChildrenWhileManyHang() throws Exception {
+        var pids = folder.resolve("pids");
+        machine.request.put("lockTimeout", 0.2).put("budget", 3);
+        machine.omitted().put("tool", true);
+        var hang = "open('%s', 'a').write('%%d\\\\n' %% os.getpid()), time.sleep(3600)".formatted(pids);
+        var input = machine.input("observe")
+                .replace("signal.SIGKILL", "0")
+                .replace("MOST_CHILDREN = 256", "MOST_CHILDREN = 2")
+                .replaceFirst("(?m)^(def open_state\\(.*\\n.*\\n)", "$1    " + hang + "\n");
+        var again = input.substring(input.lastIndexOf("respond("));
+        try {
+            var output = machine.run(input + again + again);
+            var answers = output.text()
+                    .lines()
+                    .filter(line -> line.startsWith(AgentOutput.mark(PythonMachine.NONCE) + "{"))
+                    .toList();
+            assertThat(answers).hasSize(3);
+            assertThat(answers.get(1)).contains("there was no answer within");
+            assertThat(answers.get(2)).contains("2 child processes of the agent hang");
+            assertThat(Files.readAllLines(pids)).hasSize(2);
+        } finally {
+            for (var pid : Files.readAllLines(pids)) {
+                ProcessHandle.of(Long.parseLong(pid)).ifPresent(ProcessHandle::destroyForcibly);
+            }
+        }
+        await().until(() -> Files.readAllLines(pids).stream()
+                .allMatch(pid -> ProcessHandle.of(Long.parseLong(pid)).isEmpty()));
+    }
+
+    /** Of processes that were examined, and then not signalled. */
+    @Test
+    void closesItsHandlesWithTheNextRequestOrAfterAWhile() throws Exception {
+        try (var child = Child.inEnvironment("15971");
+                var agent = start(PythonMachine.PROGRAM)) {
+            signal(agent, child);
+            assertThat(descriptors(agent)).isEqualTo(4);
+            answer(agent, machine.line("observe"));
+            assertThat(descriptors(agent)).isEqualTo(3);
+            var late = signal(agent, child);
+            await().until(() -> descriptors(agent) == 3);
+            assertThat(answer(agent, late).at("/signals/0/result/reason").asText())
+                    .isEqualTo("abandoned: the execution took too long");
+            assertThat(child.isAlive()).isTrue();
+        }
+    }
+
+    /** Returns the request to send SIGTERM to a process that is examined before. */
+    private String signal(PythonProcess agent, Child child) throws Exception {
+        machine.request.putArray("pids").add(child.pid());
+        var seen = answer(agent, machine.line("examine")).at("/processes/0/digest");
+        machine.request
+                .putArray("signals")
+                .addObject()
+                .put("kill", false)
+                .<ObjectNode>set("digest", seen)
+                .putObject("process")
+                .put("pid", child.pid())
+                .put("startTime", 1);
+        return machine.line("signal");
+    }
+
+    /** Starts an agent that runs until the test ends it. */
+    private static PythonProcess start(AgentProgram program) throws IOException {
+        var agent = new PythonProcess(List.of("sh", "-c", "exec " + program.command()));
+        agent.write(program.text());
+        return agent;
+    }
+
+    private static Path file(PythonProcess agent, String name) {
+        return Path.of("/proc", Long.toString(agent.process.pid()), name);
+    }
+
+    private static long descriptors(PythonProcess agent) throws IOException {
+        try (var files = Files.list(file(agent, "fd"))) {
+            return files.count();
+        }
+    }
+
+    private static long residentKiB(PythonProcess agent) throws IOException {
+        var line = Files.readString(file(agent, "status")).lines().filter(each -> each.startsWith("VmRSS:"));
+        return Long.parseLong(line.findFirst().orElseThrow().replaceAll("\\D", ""));
+    }
+
+    /** A child that was killed last may exist for a moment, and then until the next request. */
+    private static void awaitNoChildren(PythonProcess agent) {
+        var children = file(agent, "task").resolve(agent.process.pid() + "/children");
+        await().until(() -> Files.readString(children).split(" ", -1).length <= 2
+                && agent.process
+                        .descendants()
+                        .noneMatch(child -> child.info().command().isPresent()));
     }
 }

@@ -220,19 +220,6 @@ class OpenSshLoginTest extends ServerTest {
         return new SshSettings("root", null, null, null, socket, hosts.knownHosts(), timeout);
     }
 
-    @Test
-    void usesIncludedFilesAndSectionsForMatchingHosts() throws Exception {
-        var target = host.target().split(":", -1);
-        Files.createDirectory(directory.resolve("conf.d"));
-        writeFile("conf.d/10.conf", "Host gpu-1\nHostName %s\nPort %s\n".formatted(target[0], target[1]));
-        writeFile(
-                "conf.d/20.conf",
-                "Match originalhost gpu-1 host %s\nIdentityFile %s\n".formatted(target[0], hosts.identity()));
-        var config = "Include conf.d/*.conf\nMatch host !%s\nPort 1\nMatch all\nUser %s\nUserKnownHostsFile %s\n"
-                .formatted(target[0], RealSshd.ADMIN, hosts.knownHosts());
-        assertReached(connect(accessWithConfig(config, null, ""), "gpu-1"));
-    }
-
     /** Returns the line of authorized_keys. ssh-keygen of Debian 12 converts no Ed25519 key. */
     private static String opensshKey(Path identity, String... passphrase) throws IOException {
         var pem = identity.resolveSibling("pem.pub");

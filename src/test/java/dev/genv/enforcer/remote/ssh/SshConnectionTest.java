@@ -9,13 +9,20 @@ import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.HostAddress;
+import dev.genv.enforcer.remote.ssh.SshAccess.SshSettings;
 import dev.genv.enforcer.remote.ssh.SshConnection.BackOff;
+import dev.genv.enforcer.testsupport.ssh.FakeSshd;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Random;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** A connection is kept, lost and renewed. */
@@ -119,6 +126,17 @@ class SshConnectionTest extends ServerTest {
         assertThat(server.connections()).isEqualTo(1);
     }
 
+    /** The JVM lists only platform threads here, which many machines would use up. */
+    @Test
+    void usesNoPlatformThread() throws Exception {
+        server.addProgram("hang", ServerTest::hang);
+        Thread.startVirtualThread(() -> assertThatThrownBy(() -> connection.request(request("hang"))));
+        await().until(() -> server.commands() == 1);
+        assertThat(Thread.getAllStackTraces().values())
+                .flatExtracting(List::of)
+                .noneMatch(frame -> frame.getClassName().startsWith("com.jcraft."));
+    }
+
     private int cut(Object in, Object out, Object errors) {
         server.cutConnections();
         return 0;
@@ -154,5 +172,191 @@ class SshConnectionTest extends ServerTest {
     /** There is no time left before the command. */
     private static Connection withoutTimeForACommand(SshConnection.Login login) {
         return new SshConnection(login, new BackOff(System::nanoTime, new Random(1)), Duration.ZERO);
+    }
+
+    @Test
+    void reportsRefusedKeyAndItsUser() throws Exception {
+        server.refuseKeys(true);
+        var connection = connect(access(server.knownHostsLine()), server.target());
+        assertRefused(connection, ProblemCode.AUTHENTICATION_FAILED).isEqualTo("it refuses the key of root");
+
+        server.refuseKeys(false);
+        advanceTime(Duration.ofSeconds(1));
+        assertReached(connection);
+    }
+
+    @Test
+    void decryptsKeyWithItsPassphrase() throws Exception {
+        var key = ClientKey.create(directory, "encrypted", "open sesame ");
+        try (var its = new FakeSshd("127.0.0.2", key.publicKey()).addProgram("true", (_, _, _) -> 0)) {
+            writeKnownHosts(its.knownHostsLine());
+            var phrase = writeFile("phrase", "open sesame \n");
+            var access = access(new SshSettings("root", key.file(), phrase, null, null, knownHosts(), HANG));
+
+            assertReached(connect(access, its.target()));
+        }
+    }
+
+    @Test
+    void startFailsWhenAFileCannotBeUsed() throws Exception {
+        var key = ClientKey.create(directory, "encrypted", "open sesame").file();
+        assertStartFails(key, null, "encrypted is encrypted, and no passphrase file");
+        assertStartFails(key, writeFile("phrase", "open barley\n"), "Incorrect passphrase");
+        assertStartFails(writeFile("garbage", "garbage"), null, "garbage cannot be used as a private key");
+        assertStartFails(directory.resolve("nowhere"), null, "nowhere: there is no such file");
+        Files.delete(knownHosts());
+        assertStartFails(this.key.file(), null, "known_hosts cannot be read");
+    }
+
+    private Path knownHosts() {
+        return directory.resolve("known_hosts");
+    }
+
+    private void assertStartFails(Path identity, @Nullable Path passphrase, String why) {
+        var settings = new SshSettings("root", identity, passphrase, null, null, knownHosts(), HANG);
+        assertThatThrownBy(() -> access(settings))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining(why);
+    }
+
+    @Test
+    void loginFailsWithoutAKey() throws Exception {
+        var access = access(new SshSettings("root", null, null, null, null, knownHosts(), HANG));
+
+        assertRefused(connect(access, server.target()), ProblemCode.AUTHENTICATION_FAILED)
+                .contains("there is no private key to log in with");
+    }
+
+    @Test
+    void replacedKeyIsUsedAtTheNextLogin() throws Exception {
+        var wrong = ClientKey.create(directory, "wrong", null);
+        var access = access(new SshSettings("root", wrong.file(), null, null, null, knownHosts(), HANG));
+        var connection = connect(access, server.target());
+        assertRefused(connection, ProblemCode.AUTHENTICATION_FAILED);
+
+        Files.write(wrong.file(), Files.readAllBytes(key.file()));
+        advanceTime(Duration.ofSeconds(1));
+
+        assertReached(connection);
+    }
+
+    // The effects of an SSH configuration, including jump hosts.
+
+    private FakeSshd bastion() throws IOException {
+        if (bastion == null) {
+            bastion = server("127.0.0.3");
+        }
+        return bastion;
+    }
+
+    private @Nullable FakeSshd bastion;
+
+    @Test
+    void usesTheKnownHostsFileOfTheConfiguration() throws Exception {
+        var own = writeFile("own_hosts", server.knownHostsLine());
+        var config = "IdentityFile %s\nHost 127.0.0.2\nUserKnownHostsFile %s/missing %s"
+                .formatted(key.file(), directory, own);
+        var access = accessWithConfig(config, "root", bastion().knownHostsLine());
+
+        assertReached(connect(access, server.target()));
+        assertReached(connect(access, bastion().target()));
+        assertRefused(
+                connect(
+                        accessWithConfig(config.replace("own_hosts", "others"), "root", server.knownHostsLine()),
+                        server.target()),
+                ProblemCode.HOST_KEY_UNKNOWN);
+    }
+
+    @Test
+    void connectsThroughAJumpHost() throws Exception {
+        var connection =
+                connectThroughBastion(server.knownHostsLine(), bastion().knownHostsLine());
+
+        for (var i = 0; i < 5; i++) {
+            var text = "x".repeat(300_000);
+            assertThat(connection.request(request("echo", text, HANG, 1 << 20)).output())
+                    .isEqualTo(text);
+        }
+        assertThat(bastion().connections()).isEqualTo(1);
+        assertThat(server.connections()).isEqualTo(1);
+        assertThat(bastion().commands()).isZero();
+
+        connection.close();
+        await().untilAsserted(() -> assertThat(bastion().activeConnections() + server.activeConnections())
+                .isZero());
+    }
+
+    @Test
+    void connectsThroughTwoJumpHosts() throws Exception {
+        var second = server("127.0.0.4");
+        var access = accessWithConfig(
+                config("ProxyJump %s,root@%s".formatted(bastion().target(), second.target())),
+                "root",
+                server.knownHostsLine() + bastion().knownHostsLine() + second.knownHostsLine());
+
+        assertReached(connect(access, "gpu-1"));
+        assertThat(second.connections()).isEqualTo(1);
+        assertThat(bastion().connections()).isEqualTo(1);
+    }
+
+    @Test
+    void checksTheHostKeyOfTheJumpHost() throws Exception {
+        assertRefused(connectThroughBastion(server.knownHostsLine()), ProblemCode.HOST_KEY_UNKNOWN)
+                .startsWith("at the jump host %s: its key (".formatted(bastion().target()));
+        assertRefused(connectThroughBastion(bastion().knownHostsLine()), ProblemCode.HOST_KEY_UNKNOWN)
+                .startsWith("its key (");
+        assertThat(server.commands()).isZero();
+        await().untilAsserted(() -> assertThat(bastion().activeConnections() + server.activeConnections())
+                .isZero());
+    }
+
+    @Test
+    void reconnectsWhenTheJumpHostReturnsAndLeaksNoJumpConnections() throws Exception {
+        var connection =
+                connectThroughBastion(server.knownHostsLine(), bastion().knownHostsLine());
+        assertReached(connection);
+
+        bastion().stop();
+        assertRefused(connection, ProblemCode.HOST_UNREACHABLE).startsWith("at the jump host ");
+        bastion().start();
+        advanceTime(Duration.ofSeconds(1));
+        assertReached(connection);
+
+        for (var i = 1; i <= 5; i++) {
+            server.cutConnections();
+            await().until(() -> server.activeConnections() == 0);
+            assertReached(connection);
+        }
+        await().untilAsserted(() -> assertThat(bastion().activeConnections()).isEqualTo(1));
+    }
+
+    @Test
+    void reportsMachineThatTheJumpHostCannotReach() throws Exception {
+        var connection =
+                connectThroughBastion(server.knownHostsLine(), bastion().knownHostsLine());
+        server.stop();
+
+        assertRefused(connection, ProblemCode.HOST_UNREACHABLE).contains("127.0.0.3 does not connect to it");
+        await().untilAsserted(() -> assertThat(bastion().activeConnections()).isZero());
+    }
+
+    @Test
+    void refusesUnsupportedConfiguration() throws Exception {
+        assertRefused(
+                        connect(
+                                accessWithConfig(config("ProxyCommand nc %h %p"), "root", server.knownHostsLine()),
+                                "gpu-1"),
+                        ProblemCode.SSH_FAILED)
+                .contains("ProxyCommand for gpu-1 is not understood here");
+    }
+
+    private Connection connectThroughBastion(String... known) throws IOException {
+        var access = accessWithConfig(config("ProxyJump " + bastion().target()), "root", String.join("", known));
+        return connect(access, "gpu-1");
+    }
+
+    private String config(String more) {
+        return "Host gpu-1\nHostName 127.0.0.2\nPort %d\nHost *\nIdentityFile %s\n%s\n"
+                .formatted(server.port(), key.file(), more);
     }
 }

@@ -5,7 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import com.jcraft.jsch.Channel;
+import com.jcraft.jsch.ChannelExec;
 import com.jcraft.jsch.JSch;
+import dev.genv.enforcer.remote.ssh.SshAccess.ConnectPermits;
 import dev.genv.enforcer.remote.ssh.Transport.Lookups;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
@@ -17,9 +20,12 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import jdk.net.ExtendedSocketOptions;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class TransportTest {
     private final Transport transport = new Transport(new Lookups(InetAddress::getAllByName), 2, Deadline.in(HANG));
@@ -132,5 +138,69 @@ class TransportTest {
 
     private static Transport transport(Lookups lookups, Duration timeout) {
         return new Transport(lookups, 1, Deadline.in(timeout));
+    }
+
+    @Test
+    void waitsForAPermitUntilOneIsReleased() throws Exception {
+        var permits = new ConnectPermits(2, HANG);
+        var first = permits.acquire(soon());
+        permits.acquire(soon());
+        var third = new FutureTask<>(() -> permits.acquire(Deadline.in(HANG)));
+        var thread = Thread.ofVirtual().start(third);
+        await().until(() -> thread.getState() == Thread.State.TIMED_WAITING);
+
+        first.run();
+
+        assertThat(third.get()).isNotNull();
+        assertNoPermitIsFree(permits);
+    }
+
+    @Test
+    void permitExpiresWhenItsHolderHangs() throws Exception {
+        var permits = new ConnectPermits(1, Duration.ofMillis(20));
+        for (var i = 0; i < 5; i++) {
+            assertThat(permits.acquire(Deadline.in(HANG))).isNotNull();
+        }
+    }
+
+    @Test
+    void releasingAPermitTwiceFreesOnlyOne() throws Exception {
+        var permits = new ConnectPermits(1, HANG);
+        var permit = permits.acquire(soon());
+        permit.run();
+        permit.run();
+
+        permits.acquire(Deadline.in(HANG));
+        assertNoPermitIsFree(permits);
+    }
+
+    private static void assertNoPermitIsFree(ConnectPermits permits) {
+        assertThatThrownBy(() -> permits.acquire(soon())).isInstanceOf(TimeoutException.class);
+    }
+
+    private static Deadline soon() {
+        return Deadline.in(Duration.ofMillis(20));
+    }
+
+    /**
+     * Private fields may change their meaning. Before this version is changed, compare in JSch's Channel and Session: the buffer of
+     * an output has {@code rmpsize} bytes, and {@code open_confirmation} is true once the server has opened the channel.
+     */
+    @Test
+    void fieldsBelongToThisVersionOfJsch() {
+        assertThat(JSch.VERSION).isEqualTo("2.28.8");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"100, 100", "32768, 32768", "32769, 32768", "2147483647, 32768", "-1, 0"})
+    void isLimitedToTheAllowedRange(int wanted, int limited) throws Exception {
+        var field = Channel.class.getDeclaredField("rmpsize");
+        field.setAccessible(true);
+        var channel = new ChannelExec();
+        field.setInt(channel, wanted);
+
+        PacketSizeLimit.limit(channel);
+
+        assertThat(field.getInt(channel)).isEqualTo(limited);
     }
 }

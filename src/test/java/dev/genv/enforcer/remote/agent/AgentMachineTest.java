@@ -6,51 +6,168 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.model.Device.DeviceStatus;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.remote.Connection.CommandResult;
 import dev.genv.enforcer.remote.Connection.ProgramRequest;
+import dev.genv.enforcer.remote.agent.HostMemory.HangBackoff;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
-import java.nio.file.Path;
+import java.nio.file.Files;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
-/** What is known of actions whose answer is lost. */
-@Timeout(600)
-class AgentActionProgressTest {
-    private final PythonMachine machine;
+/** The service with the real agent; only the GPUs are fake, and in some tests the processes or the answers. */
+class AgentMachineTest extends PythonFixture {
+    private static final Membership SILENT = new Membership.Unknown("its environ does not answer");
+    private static final Membership IN_A = new Membership.InEnvironment("a");
+    private static final String VARIABLE_A = "GENV_ENVIRONMENT_ID=a";
+    private static final String READ_ONLY_REASON =
+            "another service acts on this host over SSH, or this one did before its restart, and that lease has not"
+                    + " expired";
+
+    @Test
+    void reportsExitedProcesses() throws Exception {
+        try (var child = Child.inEnvironment("15971")) {
+            var alive = new ProcessId(child.pid(), child.startTime());
+            var former = new ProcessId(child.pid(), child.startTime() - 1);
+            ProcessId gone;
+            try (var other = Child.inEnvironment("15971")) {
+                gone = new ProcessId(other.pid(), other.startTime());
+                assertThat(machine.observe(alive, gone).details().ended()).isEmpty();
+            }
+            assertThat(machine.observe(alive, former, gone).details().ended()).isEqualTo(Set.of(former, gone));
+        }
+    }
+
+    @Test
+    void exitIsUnknownInAnotherPidNamespace() throws Exception {
+        machine.useFakeProc().pidNamespace(4026532281L);
+        var ofTheHost = new ProcessId(8, 1);
+        assertThat(machine.observe(ofTheHost).details().ended()).containsExactly(ofTheHost);
+        machine.service.requireHostPid();
+        assertThat(machine.observe(ofTheHost).details().ended()).isEmpty();
+    }
+
+    @Test
+    void secondServiceIsReadOnly() throws Exception {
+        try (var child = Child.inEnvironment("15971")) {
+            machine.nvidiaSmi.process(0, child.pid(), "1542");
+            machine.files().device(0).device(1).write();
+            assertThat(machine.observe().details().readOnlyReason()).isNull();
+            machine.serviceName = "two";
+            var second = machine.agent();
+            var observation = second.observe();
+            assertThat(observation.details().readOnlyReason()).isEqualTo(READ_ONLY_REASON);
+            assertThat(observation.problems())
+                    .contains(new Problem(ProblemCode.SECOND_ENFORCER, READ_ONLY_REASON + ": this one only observes"));
+            var action = new Action.Terminate("gpu-1", observation.processes().getFirst());
+            var results = new HashMap<Action, Result>();
+            second.execute(machine.python::request, List.of(action), results::put);
+            assertThat(results).containsExactly(Map.entry(action, Result.failed(READ_ONLY_REASON)));
+            machine.canAct = false;
+            assertThat(machine.observe().details().readOnlyReason()).isNull();
+        }
+    }
+
+    @Test
+    void reportsWhatIsMeasuredOnTheDevices() throws Exception {
+        machine.nvidiaSmi.status("0, 1700, 16384, 61, 87, [N/A], [N/A]\n1, [N/A], 16384, 48, [N/A], [N/A], [N/A]\n");
+        assertThat(machine.observe().details().devices())
+                .containsExactly(
+                        new DeviceStatus(0, 61, 87, Memory.ofMebibytes(1700), Memory.ofMebibytes(16384), null, null),
+                        new DeviceStatus(1, 48, null, null, Memory.ofMebibytes(16384), null, null));
+    }
+
+    /** A process can lay its memory where nobody answers. Then it alone is not known. */
+    @Test
+    void silentProcessIsReadAgainOnlyAfterAPause() throws Exception {
+        var proc = machine.useFakeProc();
+        var agent = machine.agent();
+        machine.setGpuProcesses(7, 8);
+        var silent = proc.process(7);
+        hang(silent, "environ");
+        proc.process(8).environ(VARIABLE_A);
+        for (var i = 0; i < 2; i++) {
+            assertThat(agent.observe().processes())
+                    .extracting(GpuProcess::membership)
+                    .containsExactly(SILENT, IN_A);
+        }
+        assertThat(PythonMachine.request(machine.python.requests.getLast())
+                        .at("/omitted/processes")
+                        .findValuesAsText("pid"))
+                .containsExactly("7");
+        Files.delete(silent.file("environ"));
+        silent.environ(VARIABLE_A);
+        machine.nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
+        assertThat(agent.observe().processes())
+                .extracting(GpuProcess::membership)
+                .containsExactly(IN_A, IN_A);
+    }
+
+    /** The service recognises sudo's refusals by their words. */
+    @Test
+    void hasSudoSpeakEnglish() {
+        var commands = new ArrayList<String>();
+        machine.sudo = true;
+        assertThatThrownBy(() -> machine.agent().observe(request -> {
+                    commands.add(request.command());
+                    return new CommandResult("", "sudo: a password is required", 1, null);
+                }))
+                .isInstanceOf(UnreachableException.class);
+        assertThat(commands).singleElement().asString().startsWith("env LC_ALL=C sudo -n /usr/bin/python3 ");
+    }
+
+    /** Its next answer may be invalid for the same reason. */
+    @Test
+    void endsAnAgentWhoseAnswerIsInvalid() {
+        var agent = machine.agent();
+        assertThatThrownBy(() -> agent.observe(request -> new CommandResult(
+                        PythonMachine.answer(request, new Answer.Failed("why")).replace("why", "how"), "", null, null)))
+                .isInstanceOf(UnreachableException.class)
+                .hasMessageContaining("its checksum is that of another text");
+        assertThat(agent.stops).isEqualTo(1);
+    }
+
+    @Test
+    void everyRequestHasItsOwnNonce() throws Exception {
+        machine.observe();
+        machine.observe();
+        assertThat(machine.python.requests)
+                .hasSize(2)
+                .extracting(
+                        request -> PythonMachine.request(request).path("nonce").textValue())
+                .doesNotHaveDuplicates();
+    }
+
     private final Child first = Child.inEnvironment("15971");
     private final Child second = Child.inEnvironment("15971");
     private PythonMachine.AgentHost agent;
     private List<Action> actions = List.of();
 
-    AgentActionProgressTest(@TempDir Path folder) throws IOException {
-        machine = new PythonMachine(folder);
-        agent = machine.agent();
-    }
+    // What is known of actions whose answer is lost.
 
-    @BeforeEach
-    void observe() throws Exception {
-        machine.nvidiaSmi.process(0, first.pid(), "1").process(0, second.pid(), "1");
+    private void plan() throws Exception {
+        machine.nvidiaSmi.noProcesses().process(0, first.pid(), "1").process(0, second.pid(), "1");
         machine.files()
                 .ownEnv("15971", null, first.pid())
                 .device(0, "15971")
                 .device(1)
                 .write();
-        plan();
-    }
-
-    private void plan() throws Exception {
         agent = machine.agent();
         var snapshot = agent.observe();
         actions = new ArrayList<>();
@@ -91,6 +208,13 @@ class AgentActionProgressTest {
 
     private Map<Action, Result> results = Map.of();
 
+    AgentMachineTest() throws IOException {}
+
+    @BeforeEach
+    void createAgent() {
+        agent = machine.agent();
+    }
+
     private static CommandResult lost(ProgramRequest request, String output, @Nullable UnreachableException broken) {
         var nonce = PythonMachine.request(request).path("nonce").textValue();
         return new CommandResult(output.replace("@ ", "@" + nonce + " "), "", broken == null ? 1 : null, broken);
@@ -102,12 +226,11 @@ class AgentActionProgressTest {
         for (var code : List.of(ProblemCode.AGENT_KILLED, ProblemCode.TIMEOUT)) {
             var broken = new UnreachableException(code, "it was lost");
             plan();
-            var known = code.equals(ProblemCode.AGENT_KILLED);
+            var other = code.equals(ProblemCode.AGENT_KILLED)
+                    ? Result.failed("it was lost; it was not started")
+                    : Result.lost("it was lost");
             assertThat(execute(request -> lost(request, "@ begun %d\n@ begun ".formatted(first.pid()), broken)))
-                    .containsExactly(
-                            Result.lost("it was lost"),
-                            known ? Result.failed("it was lost; it was not started") : Result.lost("it was lost"),
-                            known ? Result.failed("it was lost; it was not started") : Result.lost("it was lost"));
+                    .containsExactly(Result.lost("it was lost"), other, other);
         }
         plan();
         assertThat(execute(request -> lost(request, "@ begun %d\n".formatted(first.pid()), null)))
@@ -117,6 +240,7 @@ class AgentActionProgressTest {
 
     @Test
     void actionMissingFromTheAnswerMayHaveBeenExecuted() throws Exception {
+        plan();
         actions = actions.subList(0, 2);
         assertThat(execute(request ->
                         new CommandResult(PythonMachine.answer(request, new Answer.ToSignals(List.of())), "", 0, null)))
@@ -125,6 +249,7 @@ class AgentActionProgressTest {
 
     @Test
     void answerThatCannotBeReadMayFollowAnExecution() throws Exception {
+        plan();
         assertThat(execute(request -> lost(request, "@ nonsense\n", null)))
                 .allSatisfy(result -> assertThat(result.uncertain()).isTrue());
         assertThat(agent.stops).isEqualTo(2);
@@ -133,6 +258,7 @@ class AgentActionProgressTest {
     /** A second SIGTERM would be taken for an abort: nobody is asked twice for want of an answer. */
     @Test
     void signalWithoutAnAnswerIsSentOnce() throws Exception {
+        plan();
         actions = actions.subList(0, 1);
         var requests = new int[1];
         var interruption = new UnreachableException(ProblemCode.CONNECTION_LOST, "the connection was lost");
@@ -147,7 +273,8 @@ class AgentActionProgressTest {
     }
 
     @Test
-    void unreachableMachineMeansNotExecuted() {
+    void unreachableMachineMeansNotExecuted() throws Exception {
+        plan();
         var lost = new UnreachableException(ProblemCode.CONNECTION_LOST, "it was lost");
         assertThatThrownBy(() -> execute(_ -> {
                     throw lost;
@@ -160,7 +287,8 @@ class AgentActionProgressTest {
     }
 
     @Test
-    void interruptReportsActionsThatMayHaveBeenExecuted() {
+    void interruptReportsActionsThatMayHaveBeenExecuted() throws Exception {
+        plan();
         assertThatThrownBy(() -> execute(_ -> {
                     throw new InterruptedException();
                 }))
@@ -179,6 +307,7 @@ class AgentActionProgressTest {
     /** The service waits for all actions of a cycle together. */
     @Test
     void allActionsAfterOneObservationHaveOneDeadline() throws Exception {
+        plan();
         var interruption = new UnreachableException(ProblemCode.TIMEOUT, "it was lost");
         var hour = Duration.ofHours(1);
         var deadlines = new ArrayList<Long>();
@@ -201,6 +330,7 @@ class AgentActionProgressTest {
 
     @Test
     void actionsAreNotRepeatable() throws Exception {
+        plan();
         assertThat(execute(machine.python::request))
                 .extracting(Result::outcome)
                 .contains(Outcome.SIGNALLED, Outcome.DETACHED);

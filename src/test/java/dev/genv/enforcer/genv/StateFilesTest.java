@@ -1,0 +1,335 @@
+package dev.genv.enforcer.genv;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.model.Device.Attachment;
+import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.testsupport.state.StateFiles;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The formats of genv's two state files. */
+class StateFilesTest {
+    /** As before genv 0.9.0. */
+    private static final String OLD_FORMAT = """
+        {"envs": {"15971": {"uid": 0, "creation": "20/11/2026 09:22:28", "username": "root",
+         "config": {"name": null, "gpu_memory": "4g", "gpus": 1}, "pids": [15971]}}}\
+        """;
+
+    private static final Environment ENVIRONMENT = new Environment(
+            "15971",
+            0L,
+            "root",
+            "20/11/2026 09:22:28",
+            new Environment.Config(null, "4g", 1),
+            List.of(15971),
+            List.of());
+
+    @Test
+    void readsTheCurrentAndTheOldFormat() throws UnreadableException {
+        var current = files().env("15971", 0, "root", "4g", 15971).envsJson().replace("\"gpus\": null", "\"gpus\": 1");
+        for (var text : List.of(current, OLD_FORMAT)) {
+            assertThat(read(text).environments()).containsExactly(ENVIRONMENT);
+            assertThat(read(text).problems()).isEmpty();
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "7                                  | an environment is not an object",
+                "{'uid': 1, 'pids': []}             | an environment has no eid",
+                "{'eid': '', 'uid': 1, 'pids': []}  | an environment has no eid",
+                "{'eid': 4, 'uid': 1, 'pids': []}   | an environment has no eid",
+            })
+    void entryWithoutIdDoesNotAffectOthers(String entry, String problem) throws UnreadableException {
+        var file = read("{\"envs\": [%s, %s]}".formatted(entry.replace('\'', '"'), """
+            {"eid": "good", "uid": 1, "pids": []}\
+            """));
+        assertThat(file.environments()).extracting(Environment::eid).containsExactly("good");
+        assertThat(file.problems()).containsExactly(new Problem(ProblemCode.ENTRY_UNREADABLE, problem));
+    }
+
+    /** Otherwise a user could protect an environment, or deprive another user of one, with an invalid field. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '^', textBlock = """
+        uid        | null                  | has a uid that is not a user's number
+        uid        | -1                    | has a uid that is not a user's number
+        uid        | 4294967296            | has a uid that is not a user's number
+        uid        | "0"                   | has a uid that is not a user's number
+        pids       | null                  | has no array of pids
+        pids       | 7                     | has no array of pids
+        pids       | [[]]                  | has a pid that is not a whole number
+        pids       | [7, 1.5, 2147483648, "x", null] | has a pid that is not a whole number
+        kernel_ids | null                  | has no array of kernel_ids
+        kernel_ids | [7]                   | has a kernel id that is not text
+        username   | 1                     | has a username that is not text
+        creation   | []                    | has a creation that is not text
+        config     | []                    | has a config that is not an object
+        config     | {"gpus": "x"}         | has a gpus that is not a whole number
+        config     | {"gpu_memory": 4}     | has a gpu_memory that is not text
+        config     | {"name": {}}          | has a name that is not text
+        """)
+    void environmentWithInvalidFieldIsKept(String field, String value, String problem) throws UnreadableException {
+        // The last of two fields with the same name counts.
+        var file =
+                read("{\"envs\": [{\"eid\": \"b\", \"uid\": 1, \"pids\": [7], \"%s\": %s}]}".formatted(field, value));
+        assertThat(file.environments())
+                .containsExactly(new Environment(
+                        "b",
+                        field.equals("uid") ? null : 1L,
+                        null,
+                        "",
+                        new Environment.Config(null, null, null),
+                        field.equals("pids") && !value.startsWith("[7") ? List.of() : List.of(7),
+                        List.of()));
+        assertThat(file.problems())
+                .containsExactly(new Problem(ProblemCode.ENTRY_UNREADABLE, "environment b " + problem));
+    }
+
+    @Test
+    void tooLongTextIsNotKept() throws UnreadableException {
+        var file = read(
+                "{\"envs\": [{\"eid\": \"%1$s\"}, {\"eid\": \"b\", \"uid\": 1, \"pids\": [], \"username\": \"%1$s\"}]}"
+                        .formatted("x".repeat(5000)));
+        assertThat(file.environments()).extracting(Environment::eid).containsExactly("b");
+        assertThat(file.problems())
+                .extracting(Problem::detail)
+                .containsExactly(
+                        "an environment has a eid longer than 4096 characters",
+                        "environment b has a username longer than 4096 characters");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"[]", "null", "{\"envs\": 1, \"devices\": \"x\"}", "{}"})
+    void refusesUnknownFormats(String text) {
+        assertThatThrownBy(() -> read(text))
+                .isInstanceOf(UnreadableException.class)
+                .hasMessage("has no \"envs\"");
+        assertThatThrownBy(() -> devices(text))
+                .isInstanceOf(UnreadableException.class)
+                .hasMessage("has no \"devices\"");
+    }
+
+    private static EnvsFile read(String text) throws UnreadableException {
+        return EnvsFile.of(GenvJson.read(text.getBytes(UTF_8)));
+    }
+
+    @Test
+    void duplicateEntriesAreMergedInFavourOfTheEnvironment() throws UnreadableException {
+        var file = read("""
+            {"envs": [{"eid": "a", "uid": 1, "username": "ann", "pids": [4, 5], "config": {"gpu_memory": "900m"}},
+                      {"eid": "b", "uid": 1, "pids": []},
+                      {"eid": "a", "uid": 1, "username": "ann", "pids": [5, 6], "config": {"gpu_memory": "1g"},
+                       "kernel_ids": ["k"]}]}\
+            """);
+        assertThat(file.environments()).extracting(Environment::eid).containsExactly("a", "b");
+        assertThat(file.environments().getFirst())
+                .isEqualTo(new Environment(
+                        "a", 1L, "ann", "", new Environment.Config(null, "1g", null), List.of(4, 5, 6), List.of("k")));
+        assertThat(file.problems())
+                .containsExactly(new Problem(ProblemCode.ENTRY_UNREADABLE, "environment a is there more than once"));
+    }
+
+    /** A user who adds a capacity, or makes one unreadable, must not put another user's environment over its capacity. */
+    @ParameterizedTest
+    @ValueSource(strings = {"{}", "null", "[]", "{\"gpu_memory\": null}", "{\"gpu_memory\": \"much\"}"})
+    void capacityAppliesOnlyWhenAllEntriesHaveOne(String config) throws UnreadableException {
+        var file = read("""
+            {"envs": [{"eid": "a", "uid": 1, "pids": [], "config": {"gpu_memory": "1m"}},
+                      {"eid": "a", "uid": 1, "pids": [], "config": %s},
+                      {"eid": "a", "uid": 1, "pids": [], "config": {"gpu_memory": "2m"}}]}\
+            """.formatted(config));
+        assertThat(file.environments())
+                .singleElement()
+                .satisfies(merged -> assertThat(merged.capacity()).isEmpty());
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "\"uid\": 2, \"username\": \"ann\"",
+                "\"uid\": 1, \"username\": \"bob\"",
+                "\"uid\": 1, \"username\": null",
+                "\"uid\": \"x\", \"username\": \"ann\"",
+            })
+    void entriesWithDifferentOwnersAreDisputed(String owner) throws UnreadableException {
+        var file = read("""
+            {"envs": [{"eid": "a", "uid": 1, "username": "ann", "pids": []}, {"eid": "a", "pids": [], %s},
+                      {"eid": "a", "uid": 1, "username": "ann", "pids": []}]}\
+            """.formatted(owner));
+        assertThat(file.environments()).singleElement().satisfies(merged -> {
+            assertThat(merged.ownership().isDisputed()).isTrue();
+            assertThat(merged.uid()).isNull();
+            assertThat(merged.username()).isNull();
+        });
+    }
+
+    // devices.json
+
+    private static final Attachment MINE = new Attachment("mine", "4g", "20/11/2026 10:00:00");
+    private static final Attachment LATER = new Attachment("mine", "4g", "20/11/2026 10:00:01");
+    private static final Attachment TIMELESS = new Attachment("mine", null, null);
+    private static final Attachment OTHERS = new Attachment("other", null, MINE.time());
+    /** As before genv 0.9.0. */
+    private static final String OLD_DEVICES = """
+        {"devices": {"0": {"total_memory": "15258mi", "eids": {"15971":
+         {"eid": "15971", "attached": "20/11/2026 09:22:28", "gpu_memory": null}}},
+         "1": {"total_memory": "15258mi", "eids": {}}}}\
+        """;
+
+    @Test
+    void readsTheCurrentAndTheOldFormatOfDevices() throws UnreadableException {
+        for (var text : List.of(files().device(0, "15971").device(1).devicesJson(), OLD_DEVICES)) {
+            var attachment = new Attachment("15971", null, StateFiles.TIME);
+            assertThat(devices(text).devices())
+                    .containsExactly(
+                            new Device(0, "15258mi", List.of(attachment)), new Device(1, "15258mi", List.of()));
+            assertThat(devices(text).problems()).isEmpty();
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "7                                            | device ? is not an object",
+                "{'attachments': []}                          | device ? has an index that is not a number from 0",
+                "{'index': -1, 'attachments': []}             | device -1 has an index that is not a number from 0",
+                "{'index': '1', 'attachments': []}            | device 1 has an index that is not a number from 0",
+                "{'index': 4294967296, 'attachments': []}     | device 4294967296 has an index that is not a number"
+                        + " from 0",
+                "{'index': 1}                                 | device 1 has no array of attachments",
+            })
+    void invalidEntryIsReportedAndDoesNotAffectOthers(String entry, String problem) throws UnreadableException {
+        var file =
+                devices("{\"devices\": [%s, {\"index\": 8, \"attachments\": []}]}".formatted(entry.replace('\'', '"')));
+        assertThat(file.devices()).containsExactly(new Device(8, null, List.of()));
+        assertThat(file.problems()).containsExactly(new Problem(ProblemCode.ENTRY_UNREADABLE, problem));
+    }
+
+    /** Without a valid field, the processes of the environment would use a non-attached device, and be terminated. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '^', textBlock = """
+        7                           | an attachment of device 3 is not an object
+        {}                          | an attachment of device 3 has no eid
+        {"eid": ""}                 | an attachment of device 3 has no eid
+        {"eid": 5}                  | an attachment of device 3 has no eid
+        {"eid": "b", "gpu_memory": 1} | the attachment of environment b to device 3 has a gpu_memory that is not text
+        {"eid": "b", "time": 1}     | the attachment of environment b to device 3 has a time that is not text
+        """)
+    void invalidAttachmentOrFieldDoesNotAffectOthers(String entry, String problem) throws UnreadableException {
+        var file = devices("{\"devices\": [{\"index\": 3, \"attachments\": [%s, {\"eid\": \"a\"}]}]}".formatted(entry));
+        var valid = new Attachment("a", null, null);
+        assertThat(file.devices())
+                .containsExactly(new Device(
+                        3,
+                        null,
+                        entry.contains("b") ? List.of(valid, new Attachment("b", null, null)) : List.of(valid)));
+        assertThat(file.problems()).containsExactly(new Problem(ProblemCode.ENTRY_UNREADABLE, problem));
+    }
+
+    /** So a user who adds a second entry of a device neither hides the device nor removes its attachments. */
+    @Test
+    void duplicateDevicesAreMergedWithAllAttachments() throws UnreadableException {
+        var file = devices("""
+            {"devices": [{"index": 1, "attachments": [{"eid": "b"}], "total_memory": 7},
+                         {"index": 0, "attachments": []},
+                         {"index": 1, "attachments": null},
+                         {"index": 1, "attachments": [{"eid": "a"}, {"eid": "b"}], "total_memory": "5mi"},
+                         {"index": 1, "attachments": [], "total_memory": "6mi"}]}\
+            """);
+        assertThat(file.devices())
+                .containsExactly(
+                        new Device(1, "5mi", List.of(new Attachment("a", null, null), new Attachment("b", null, null))),
+                        new Device(0, null, List.of()));
+        assertThat(file.problems())
+                .extracting(Problem::detail)
+                .containsExactly(
+                        "device 1 has a total_memory that is not text",
+                        "device 1 has no array of attachments",
+                        "device 1 is there more than once");
+    }
+
+    @Test
+    void problemsAreBoundedInNumberAndLength() throws UnreadableException {
+        var attachments = "{\"eid\": \"a\", \"gpu_memory\": 1, \"time\": 1},".repeat(500) + "7";
+        var file = devices("{\"devices\": [{\"index\": \"%s\"}, {\"index\": 1, \"attachments\": [%s]}]}"
+                .formatted("9".repeat(5000), attachments));
+        assertThat(file.devices()).hasSize(1);
+        assertThat(file.problems()).hasSize(101);
+        assertThat(file.problems().getFirst().detail())
+                .isEqualTo("device %s… has an index that is not a number from 0".formatted("9".repeat(40)));
+    }
+
+    private static DevicesFile devices(String text) throws UnreadableException {
+        return DevicesFile.of(GenvJson.read(text.getBytes(UTF_8)));
+    }
+
+    @Test
+    void removesOnlyTheGivenAttachment() throws UnreadableException {
+        var before = files().device(0, MINE, OTHERS, LATER, TIMELESS).device(1, MINE);
+        assertThat(without(json(before), 0, MINE))
+                .contains(json(files().device(0, OTHERS, LATER, TIMELESS).device(1, MINE)));
+        assertThat(without(json(before), 0, TIMELESS))
+                .contains(json(files().device(0, MINE, OTHERS, LATER).device(1, MINE)));
+        assertThat(without(json(before), 1, MINE))
+                .contains(json(files().device(0, MINE, OTHERS, LATER, TIMELESS).device(1)));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "0, nobody, 20/11/2026 10:00:00",
+        "0, mine, 20/11/2026 10:00:02",
+        "0, mine,",
+        "2, mine, 20/11/2026 10:00:00"
+    })
+    void removesNothingWhenTheAttachmentIsMissing(int device, String eid, String time) throws UnreadableException {
+        var before = json(files().device(0, MINE, OTHERS).device(1, MINE));
+        assertThat(without(before, device, new Attachment(eid, "4g", time))).isEmpty();
+    }
+
+    /** An attachment with an invalid time differs from one without a time. */
+    @Test
+    void preservesUnknownContent() throws UnreadableException {
+        var text = """
+            {"version": 123456789012345678901234567890, "devices": [
+              7,
+              {"index": "0", "attachments": [{"eid": "mine", "time": null}]},
+              {"index": 0, "colour": "\\u00fc", "attachments": [null, {"eid": "mine", "time": 5}%s]}]}\
+            """;
+        var before = text.formatted(", {\"time\": null, \"more\": {}, \"eid\": \"mine\"}");
+        assertThat(without(GenvJson.read(before.getBytes(UTF_8)), 0, TIMELESS))
+                .contains(GenvJson.read(text.formatted("").getBytes(UTF_8)));
+    }
+
+    private static Optional<JsonNode> without(JsonNode root, int device, Attachment attachment)
+            throws UnreadableException {
+        var place = new DevicesFile.AttachmentId(device, attachment);
+        var copy = root.deepCopy();
+        var removed = DevicesFile.remove(copy, Set.of(place));
+        assertThat(removed).isSubsetOf(place);
+        return removed.isEmpty() ? Optional.empty() : Optional.of(copy);
+    }
+
+    private static JsonNode json(StateFiles files) throws UnreadableException {
+        return GenvJson.read(files.devicesJson().getBytes(UTF_8));
+    }
+
+    private static StateFiles files() {
+        return new StateFiles(Path.of("unused"));
+    }
+}
