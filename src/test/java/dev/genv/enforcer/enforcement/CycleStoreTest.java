@@ -19,23 +19,31 @@ import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
+import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import dev.genv.enforcer.testsupport.fake.NoStore;
 import dev.genv.enforcer.testsupport.fake.Records;
 import java.lang.reflect.Proxy;
+import java.time.Duration;
 import java.util.AbstractList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What is reported of a store that lacks something: an error while a part is restored costs that part, and not the start. */
 class CycleStoreTest {
+    private static final HostBuilder SEEN = host().devices(1).with(process(7).uses(0));
+
     private final FakeTime time = new FakeTime();
     private final EventLog log = new EventLog();
+    private final FakeHost node = new FakeHost(SEEN);
     private boolean isAvailable = true;
+    private Runnable onBegin = () -> {};
 
     @Test
     void theServiceStartsWithoutWhatCannotBeRestored() {
@@ -89,10 +97,25 @@ class CycleStoreTest {
         assertThat(problems(enforcer.runCycle().orElseThrow())).isEmpty();
     }
 
+    /** What passes while the hosts are observed does not count, and neither does their time limit. */
+    @ParameterizedTest
+    @CsvSource({"20, SIGNALLED", "21, SKIPPED_GRACE"})
+    void timeThatPassesBetweenTheObservationAndAnActionCounts(int seconds, Outcome outcome) {
+        node.observeWith(() -> {
+            time.pass(Duration.ofSeconds(5));
+            return SEEN.snapshot();
+        });
+        onBegin = () -> time.pass(Duration.ofSeconds(seconds));
+        var report = start(Restored.nothing(false)).runCycle().orElseThrow();
+        assertThat(report.actions())
+                .extracting(action -> action.result().outcome())
+                .containsExactly(outcome);
+    }
+
     private Enforcer start(Restored restored) {
-        var node = new FakeHost(host().devices(1).with(process(7).uses(0)));
         var config = EnforcerConfigBuilder.enforcerConfig(node)
                 .rules(Map.of(KnownRules.NON_ENV_PROCESSES, RuleMode.ENFORCE), Limits.NONE)
+                .interval(Duration.ofSeconds(10))
                 .build();
         var records = new Records(new ViolationRegistry(100), log, store(restored), List.of());
         return EnforcerFactory.create(config, records, time.ticker(), List.of());
@@ -110,6 +133,10 @@ class CycleStoreTest {
                 (_, method, arguments) -> switch (method.getName()) {
                     case "restore" -> restored;
                     case "commit" -> isAvailable;
+                    case "begin" -> {
+                        onBegin.run();
+                        yield null;
+                    }
                     default -> method.invoke(new NoStore(), arguments);
                 });
     }

@@ -41,7 +41,7 @@ import org.junit.jupiter.api.Test;
  */
 class GraceModelTest {
     private static final long SEED = Long.getLong("fuzz.seed", 20_261_123);
-    private static final int RUNS = Integer.getInteger("fuzz.runs", 500);
+    private static final int RUNS = Integer.getInteger("fuzz.runs", 200);
     private static final int MANY_RUNS = 2_000;
     private static final int CYCLES = 60;
     private static final int INTERVAL = 10;
