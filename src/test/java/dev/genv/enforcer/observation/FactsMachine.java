@@ -91,7 +91,6 @@ final class FactsMachine {
         private long uid = 1003;
         private @Nullable String environ = "";
         private boolean isOverwritten;
-        private String job = "";
         private long start = 100;
         private char state = 'S';
         private long flags;
@@ -110,7 +109,7 @@ final class FactsMachine {
                     Reading.of(uid),
                     environ == null
                             ? Reading.failed(Failure.NO_TIME, "no time was left")
-                            : Reading.of(new EnvironFacts(22, bytes(environ), "", !isOverwritten, bytes(job))),
+                            : Reading.of(new EnvironFacts(22, bytes(environ), "", !isOverwritten, Bytes.EMPTY)),
                     Reading.failed(Failure.UNTRUSTED, ""),
                     Reading.of(bytes("0::" + cgroup + "\n")),
                     Reading.of(bytes(Integer.toString(pid))),
@@ -138,9 +137,7 @@ final class FactsMachine {
             case "see" -> found.add(describe(see(true)));
             case "text" -> found.add(last().problems().getLast().detail());
             case "uids" -> found.add(new TreeMap<>(last().uidsOfPids()).toString());
-            case "why" ->
-                found.add(Objects.requireNonNull(
-                        Objects.requireNonNull(last).details().readOnlyReason()));
+            case "why" -> found.add(Objects.requireNonNull(last().details().readOnlyReason()));
             case "asks" -> {
                 var request = observer().request(Set.of(), false);
                 found.add("accounts %s, first %s, reused %s%s%s"
@@ -204,7 +201,6 @@ final class FactsMachine {
                 case "outside" -> process.environ = "";
                 case "unread" -> process.environ = null;
                 case "overwritten" -> process.isOverwritten = true;
-                case "job" -> process.job = word.next();
                 case "start" -> process.start = Long.parseLong(word.next());
                 case "state" -> process.state = word.next().charAt(0);
                 case "kernel-thread" -> process.flags = 0x0020_0000;
