@@ -52,16 +52,20 @@ public class ApiTls implements KeyStoreProvider, TrustStoreProvider, HttpServerO
 
     private final Optional<TlsFiles> files;
     private volatile Optional<Certificates> certificates;
-    private Optional<Certificates> latest = Optional.empty();
+    /** From which the certificates were loaded. */
+    private @Nullable Contents used;
+
+    private @Nullable Contents latest;
     private String problem = "";
 
     /** Reads the files. The settings have not checked their content, because Quarkus has to configure Netty first. */
     ApiTls(Optional<TlsFiles> files) {
         this.files = files;
         try {
-            this.certificates = files.isPresent()
-                    ? Optional.of(files.get().check(files.get().read()))
-                    : Optional.empty();
+            used = files.isPresent() ? files.get().read() : null;
+            certificates = used == null
+                    ? Optional.empty()
+                    : Optional.of(files.orElseThrow().load(used));
         } catch (IOException e) {
             throw new UnusableTlsFilesException(e);
         }
@@ -74,12 +78,12 @@ public class ApiTls implements KeyStoreProvider, TrustStoreProvider, HttpServerO
 
     @Override
     public @Nullable TrustStoreAndTrustOptions getTrustStore(Vertx vertx) {
-        return certificates.flatMap(Certificates::ofClientAuthorities).orElse(null);
+        return certificates.map(Certificates::ofClientAuthorities).orElse(null);
     }
 
     @Override
     public void customizeHttpsServer(HttpServerOptions options) {
-        if (certificates.flatMap(Certificates::ofClientAuthorities).isPresent()) {
+        if (certificates.map(Certificates::ofClientAuthorities).isPresent()) {
             options.setClientAuth(ClientAuth.REQUIRED);
         }
     }
@@ -123,12 +127,13 @@ public class ApiTls implements KeyStoreProvider, TrustStoreProvider, HttpServerO
      */
     boolean refresh(TlsFiles watched) {
         try {
-            var next = Optional.of(watched.read());
-            var isSettled = next.equals(latest);
-            var isChanged = isSettled && !next.equals(certificates);
-            latest = next;
+            var read = watched.read();
+            var isSettled = read.equals(latest);
+            var isChanged = isSettled && !read.equals(used);
+            latest = read;
             if (isChanged) {
-                certificates = Optional.of(watched.check(next.get()));
+                certificates = Optional.of(watched.load(read));
+                used = read;
             }
             problem = isSettled ? "" : problem;
             return isChanged;
@@ -155,22 +160,30 @@ public class ApiTls implements KeyStoreProvider, TrustStoreProvider, HttpServerO
             this.authorities = clientAuthorities == null ? null : new PemFile(clientAuthorities);
         }
 
-        private Certificates read() throws IOException {
-            return new Certificates(certificate.read(), key.read(), authorities == null ? null : authorities.read());
+        private Contents read() throws IOException {
+            return new Contents(certificate.read(), key.read(), authorities == null ? null : authorities.read());
         }
 
         /** Returns what was read if it is valid. The message of an error names the file, and has nothing of its content. */
-        private Certificates check(Certificates read) throws IOException {
-            certificate.check("certificates in PEM", () -> KeyStoreHelper.loadCA(Stream.of(read.chain)));
-            if (authorities != null) {
-                authorities.check("certificates in PEM", read::authorityStore);
-            }
+        private Certificates load(Contents read) throws IOException {
+            certificate.load("certificates in PEM", () -> KeyStoreHelper.loadCA(Stream.of(read.chain)));
+            var clients = authorities == null || read.authorities == null
+                    ? null
+                    : new TrustStoreAndTrustOptions(
+                            authorities.load(
+                                    "certificates in PEM", () -> KeyStoreHelper.loadCA(Stream.of(read.authorities))),
+                            new PemTrustOptions().addCertValue(read.authorities));
             var expected =
                     "the RSA or EC key of the certificate in %s, in PEM and not encrypted".formatted(certificate.path);
-            key.check(expected, read::serverStore);
-            return read;
+            var server = new KeyStoreAndKeyCertOptions(
+                    key.load(expected, read::serverStore),
+                    new PemKeyCertOptions().addCertValue(read.chain).addKeyValue(read.key));
+            return new Certificates(server, clients);
         }
     }
+
+    private record Certificates(
+            KeyStoreAndKeyCertOptions ofServer, @Nullable TrustStoreAndTrustOptions ofClientAuthorities) {}
 
     /** The reason why the service cannot start. */
     public static final class UnusableTlsFilesException extends RuntimeException {
@@ -197,9 +210,9 @@ public class ApiTls implements KeyStoreProvider, TrustStoreProvider, HttpServerO
         }
 
         /** Vert.x's parser throws exceptions of many types. */
-        void check(String expected, Callable<KeyStore> parser) throws IOException {
+        KeyStore load(String expected, Callable<KeyStore> parser) throws IOException {
             try {
-                parser.call();
+                return parser.call();
             } catch (Exception e) {
                 throw new IOException("%s: expected %s".formatted(path, expected), e);
             }
@@ -207,7 +220,7 @@ public class ApiTls implements KeyStoreProvider, TrustStoreProvider, HttpServerO
     }
 
     /** The contents of the PEM files. */
-    private record Certificates(
+    private record Contents(
             Buffer chain, Buffer key, @Nullable Buffer authorities) {
         /** Fails also if the certificate does not verify what the key signs. */
         KeyStore serverStore() throws Exception {
@@ -223,30 +236,6 @@ public class ApiTls implements KeyStoreProvider, TrustStoreProvider, HttpServerO
                 throw new SignatureException("the key is that of another certificate");
             }
             return store;
-        }
-
-        KeyStore authorityStore() throws Exception {
-            return KeyStoreHelper.loadCA(Stream.ofNullable(authorities));
-        }
-
-        KeyStoreAndKeyCertOptions ofServer() {
-            return new KeyStoreAndKeyCertOptions(
-                    load(this::serverStore),
-                    new PemKeyCertOptions().addCertValue(chain).addKeyValue(key));
-        }
-
-        Optional<TrustStoreAndTrustOptions> ofClientAuthorities() {
-            return Optional.ofNullable(authorities)
-                    .map(pem -> new TrustStoreAndTrustOptions(
-                            load(this::authorityStore), new PemTrustOptions().addCertValue(pem)));
-        }
-
-        private static KeyStore load(Callable<KeyStore> store) {
-            try {
-                return store.call();
-            } catch (Exception e) {
-                throw new IllegalStateException("the files were checked", e);
-            }
         }
     }
 }
