@@ -152,17 +152,13 @@ public class Notifications implements CycleListener {
         outboxes.forEach(outbox -> running.add(outbox.start(events)));
     }
 
-    /** Takes over the accounts that a cycle read. It is called after the events of the cycle were published. */
+    /** Takes over the accounts that a cycle read. It is called before the events of the cycle are published. */
     @Override
     public void record(CycleReport report) {
-        weekly.ifPresent(WeeklyMail::check);
-        if (outboxes.isEmpty()) {
-            return;
-        }
         if (report.error() == null) {
             users.update(report.fleet());
         }
-        users.setCurrentUpTo(events.latest());
+        weekly.ifPresent(WeeklyMail::check);
     }
 
     /** Returns a problem for each kind of delivery that fails. */

@@ -97,20 +97,16 @@ public final class Enforcer {
         }
         try {
             var age = new ObservationAge(ticker, config.interval(), config.observationTimeout());
-            CycleReport report;
             try {
-                report = cycle(age);
+                return Optional.of(cycle(age));
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
-                report = failed(age, "interrupted");
+                return Optional.of(failed(age, "interrupted"));
             } catch (RuntimeException
                     | Error e) { // errors too, for example a lack of memory: the next cycle may succeed
                 LOG.error("A cycle failed; the next one starts as scheduled", e);
-                report = failed(age, e.toString());
+                return Optional.of(failed(age, e.toString()));
             }
-            latest = new Latest(report, ticker.mark());
-            notifyListeners(report);
-            return Optional.of(report);
         } finally {
             running.set(false);
         }
@@ -175,9 +171,8 @@ public final class Enforcer {
         var events = store.events().number(ticker.now(), contents(changes, update));
         store.commit(events, fleet.at(), clock, terminations, history);
         store.registry().publish();
-        store.events().publish(events);
         ActionLog.logEnd(fleet, update);
-        return new CycleReport(
+        var report = end(new CycleReport(
                 age.begunAt(),
                 age.elapsed(),
                 resultOf(fleet, actions),
@@ -185,7 +180,9 @@ public final class Enforcer {
                 plan,
                 actions,
                 update.appeared(),
-                null);
+                null));
+        store.events().publish(events); // after the listeners know the users whom they inform
+        return report;
     }
 
     /** Returns the events in their order: problems, new violations, actions, resolved violations. */
@@ -201,7 +198,7 @@ public final class Enforcer {
 
     /** Reports a cycle that failed. It lets no grace pass. */
     private CycleReport failed(ObservationAge age, String why) {
-        return new CycleReport(
+        return end(new CycleReport(
                 age.begunAt(),
                 age.elapsed(),
                 CycleResult.FAILED,
@@ -209,7 +206,7 @@ public final class Enforcer {
                 Plan.EMPTY,
                 List.of(),
                 List.of(),
-                HostProblems.escape(why));
+                HostProblems.escape(why)));
     }
 
     private static CycleResult resultOf(Fleet fleet, List<ActionRecord> actions) {
@@ -221,7 +218,8 @@ public final class Enforcer {
                 : CycleResult.SUCCESS;
     }
 
-    private void notifyListeners(CycleReport report) {
+    private CycleReport end(CycleReport report) {
+        latest = new Latest(report, ticker.mark());
         for (var listener : listeners) {
             try {
                 listener.record(report);
@@ -229,6 +227,7 @@ public final class Enforcer {
                 LOG.error("A listener failed", e);
             }
         }
+        return report;
     }
 
     /** Starts nothing new from now on, and stops the waits of a running cycle. */

@@ -28,11 +28,6 @@ public record MailSender(NoticeText text, Addresses addresses, MailServer server
     }
 
     @Override
-    public boolean isReadyFor(long sequence) {
-        return text.users().isCurrentFor(sequence);
-    }
-
-    @Override
     public Map<String, Notice> recipients(Notice notice) {
         var hosts = notice.violation().violation().hosts();
         return notice.byRecipient(text.users(), uid -> addresses.of(hosts, uid));

@@ -44,9 +44,6 @@ public final class Outbox {
     /** The longest time until the next run if nothing waits. */
     static final Duration IDLE = Duration.ofHours(1);
 
-    /** The cycle publishes its events a moment before its users are known. */
-    private static final Duration PAUSE = Duration.ofMillis(100);
-
     private static final Duration PERIOD = Duration.ofHours(1);
     private static final int PAGE = 100;
     private static final int MOST_NOTICES = 50;
@@ -204,20 +201,19 @@ public final class Outbox {
      * is due if no event arrives before.
      */
     Duration run(EventLog log) throws InterruptedException {
-        var pause = read(log);
+        read(log);
         for (var due = due(); due.isPresent(); due = due()) {
             attempt(due.get());
             storePosition();
-            pause = read(log);
+            read(log);
         }
-        return Stream.concat(
-                        pause.stream(), gone ? Stream.empty() : candidates().map(this::until))
-                .min(Comparator.naturalOrder())
-                .orElse(IDLE);
+        return gone
+                ? IDLE
+                : candidates().map(this::until).min(Comparator.naturalOrder()).orElse(IDLE);
     }
 
-    /** Reads each event once, when its users are known. Returns the time after which further events can be read; empty if there are none. */
-    private Optional<Duration> read(EventLog log) {
+    /** Reads each event once. */
+    private void read(EventLog log) {
         try {
             while (!gone && waiting.size() < (limits.everyEvent() ? 1 : MOST_WAITING)) {
                 var page = log.after(position, PAGE);
@@ -229,9 +225,6 @@ public final class Outbox {
                     position = last;
                 }
                 for (var event : events) {
-                    if (!sender.isReadyFor(event.sequence())) {
-                        return Optional.of(PAUSE);
-                    }
                     position = event.sequence(); // first, so that an event that fails is not read again
                     Notice.of(event)
                             .ifPresent(notice -> sender.recipients(notice).forEach(this::collect));
@@ -240,7 +233,6 @@ public final class Outbox {
                     break;
                 }
             }
-            return Optional.empty();
         } finally {
             storePosition();
             showWaiting(log);

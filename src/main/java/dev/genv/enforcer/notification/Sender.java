@@ -21,9 +21,6 @@ public interface Sender {
 
     Limits limits();
 
-    /** Whether the recipients of the event at this position are known. */
-    boolean isReadyFor(long sequence);
-
     /** Returns what each recipient gets of a notice; nothing if nobody gets it. */
     Map<String, Notice> recipients(Notice notice);
 

@@ -40,11 +40,6 @@ public record TerminalSender(NoticeText text, Terminals terminals, String host) 
         return Limits.ofUsers(Duration.ofSeconds(1), 30);
     }
 
-    @Override
-    public boolean isReadyFor(long sequence) {
-        return text.users().isCurrentFor(sequence);
-    }
-
     /** Returns the notices by the uid of the account. */
     @Override
     public Map<String, Notice> recipients(Notice notice) {

@@ -18,7 +18,6 @@ public final class UserDirectory {
 
     private final boolean inAudit;
     private volatile Fleet fleet = new Fleet(List.of(), true);
-    private volatile long currentUpTo;
 
     /** @param inAudit whether users are informed of violations on which the service does not act */
     public UserDirectory(boolean inAudit) {
@@ -32,16 +31,6 @@ public final class UserDirectory {
     /** Replaces everything that is known. */
     public void update(Fleet observed) {
         fleet = observed;
-    }
-
-    /** Records that the users of all events up to this position are known, as far as they can be. */
-    public void setCurrentUpTo(long sequence) {
-        currentUpTo = sequence;
-    }
-
-    /** Whether the users of the event at this position are known, as far as they can be. */
-    boolean isCurrentFor(long sequence) {
-        return sequence <= currentUpTo;
     }
 
     /** Returns when a process was started, by the wall clock of the service; empty if its host did not answer in the last cycle. */

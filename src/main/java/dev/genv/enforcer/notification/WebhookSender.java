@@ -70,11 +70,6 @@ public record WebhookSender(
         return Limits.ofEveryEvent();
     }
 
-    @Override
-    public boolean isReadyFor(long sequence) {
-        return true;
-    }
-
     /** Returns the notice for its incident, of which a request has all notices. */
     @Override
     public Map<String, Notice> recipients(Notice notice) {

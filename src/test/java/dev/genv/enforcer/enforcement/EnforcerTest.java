@@ -221,6 +221,15 @@ class EnforcerTest {
         assertThat(enforcer.runCycle()).isPresent();
     }
 
+    /** A listener knows the users who get messages of the events. */
+    @Test
+    void listenersGetTheCycleBeforeItsEventsArePublished() {
+        var published = new ArrayList<Long>();
+        cycle(enforcer(config(node), time.ticker(), _ -> published.add(events.latest())));
+        assertThat(published).containsExactly(0L);
+        assertThat(events.latest()).isPositive();
+    }
+
     @Test
     void failingListenerDoesNotAffectTheCycle() {
         var enforcer = enforcer(config(node), time.ticker(), report -> {

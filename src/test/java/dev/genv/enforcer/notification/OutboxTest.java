@@ -48,7 +48,6 @@ class OutboxTest {
     private DeliveryCursors cursors = new DeliveryCursors();
     private Limits limits = Limits.ofUsers(COLLECTED, 2);
     private Answer answer = _ -> Reply.ACCEPTED;
-    private long readyUpTo = Long.MAX_VALUE;
     private Outbox outbox = outbox();
 
     private interface Answer {
@@ -60,11 +59,6 @@ class OutboxTest {
         @Override
         public String name() {
             return "test";
-        }
-
-        @Override
-        public boolean isReadyFor(long sequence) {
-            return sequence <= test.readyUpTo;
         }
 
         @Override
@@ -117,17 +111,6 @@ class OutboxTest {
         assertThat(outbox.sent.count()).isEqualTo(2);
         assertThat(outbox.waiting()).isZero();
         assertThat(outbox.oldest()).isZero();
-    }
-
-    /** The cycle publishes its events before it hands over the accounts. */
-    @Test
-    void eventWaitsUntilItsUsersAreKnown() throws Exception {
-        readyUpTo = 0;
-        act("raz-1");
-        assertThat(outbox.run(log)).isLessThan(COLLECTED);
-        assertThat(outbox.waiting()).isEqualTo(1);
-        readyUpTo = 1;
-        assertThat(outbox.run(log)).isEqualTo(COLLECTED);
     }
 
     @Test
