@@ -6,6 +6,7 @@ import dev.genv.enforcer.enforcement.Enforcer;
 import io.quarkus.bootstrap.logging.InitialConfigurator;
 import io.quarkus.runtime.Quarkus;
 import io.quarkus.runtime.QuarkusApplication;
+import jakarta.inject.Singleton;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
@@ -17,33 +18,17 @@ import org.jboss.logging.Logger;
 import org.jboss.logmanager.handlers.AsyncHandler;
 
 /** The application: runs one cycle, or cycles until the service is stopped. */
-public final class Service implements QuarkusApplication {
+@Singleton
+public record Service(
+        CycleLoop loop,
+        Enforcer enforcer,
+        CycleSchedule cycleSchedule,
+        Notifications notifications,
+        Storage storage,
+        Hosts hosts,
+        SystemdNotifier systemd)
+        implements QuarkusApplication {
     private static final Logger LOG = Logger.getLogger(Service.class);
-
-    private final CycleLoop loop;
-    private final Enforcer enforcer;
-    private final CycleSchedule cycleSchedule;
-    private final Notifications notifications;
-    private final Storage storage;
-    private final Hosts hosts;
-    private final SystemdNotifier systemd;
-
-    Service(
-            CycleLoop loop,
-            Enforcer enforcer,
-            CycleSchedule cycleSchedule,
-            Notifications notifications,
-            Storage storage,
-            Hosts hosts,
-            SystemdNotifier systemd) {
-        this.notifications = notifications;
-        this.loop = loop;
-        this.enforcer = enforcer;
-        this.cycleSchedule = cycleSchedule;
-        this.storage = storage;
-        this.hosts = hosts;
-        this.systemd = systemd;
-    }
 
     @Override
     public int run(String... arguments) throws InterruptedException {

@@ -22,7 +22,7 @@ import java.util.stream.Collectors;
  * exempt, because a probe may use any host name and has no token.
  */
 @Singleton
-public class AccessFilter {
+public record AccessFilter(AllowedHosts hosts, ApiToken token) {
     /** Before the check of the token, so a foreign page does not learn whether there is one. */
     private static final int HOST = 2000;
     /** Before all other handlers, also for paths that do not exist. */
@@ -35,14 +35,6 @@ public class AccessFilter {
 
     /** Health and below, without characters that a router rewrites: dots, escapes and double slashes may mean another path. */
     private static final Pattern HEALTH = Pattern.compile("/q/health(/[A-Za-z0-9-]+)*/?");
-
-    private final AllowedHosts hosts;
-    private final ApiToken token;
-
-    AccessFilter(AllowedHosts hosts, ApiToken token) {
-        this.hosts = hosts;
-        this.token = token;
-    }
 
     void register(@Observes Filters filters) {
         filters.register(this::checkHost, HOST);

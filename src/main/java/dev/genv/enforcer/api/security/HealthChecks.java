@@ -20,20 +20,9 @@ import org.eclipse.microprofile.health.Startup;
 
 /** What a platform such as Kubernetes asks for: whether the service has started, lives, and is ready. */
 @Singleton
-public class HealthChecks {
+public record HealthChecks(Enforcer enforcer, CycleSchedule cycleSchedule, GpuLossDetector gpus, ApiToken token) {
     private static final int LONGEST_REASON = 1000;
     private static final int MAX_REPORTED = 20;
-    private final Enforcer enforcer;
-    private final CycleSchedule cycleSchedule;
-    private final GpuLossDetector gpus;
-    private final ApiToken token;
-
-    HealthChecks(Enforcer enforcer, CycleSchedule cycleSchedule, GpuLossDetector gpus, ApiToken token) {
-        this.enforcer = enforcer;
-        this.cycleSchedule = cycleSchedule;
-        this.gpus = gpus;
-        this.token = token;
-    }
 
     /** Startup: a cycle has ended, with any result. */
     @Produces
