@@ -107,13 +107,6 @@ public final class ServiceResource {
 
     /**
      * Whether the cycles of the service end, and without an error. Otherwise the hosts and violations are those of an earlier time.
-     *
-     * @param startedAt when the service was started
-     * @param lastCycleAt when the last cycle ended; null before the first one
-     * @param secondsSinceLastCycle the time since then, or since the start of the service, by the monotonic clock
-     * @param late whether that is more than three intervals
-     * @param error why the last cycle failed; null if it did not
-     * @param today the date in the time zone of the service, whose days a report has
      */
     public record StatusView(
             Instant startedAt,
@@ -156,16 +149,7 @@ public final class ServiceResource {
         }
     }
 
-    /**
-     * The running policy.
-     *
-     * @param mode {@code enforce}, or {@code audit} if the service takes no action
-     * @param terminateProcesses whether processes may be signalled at all
-     * @param intervalSeconds the time from one cycle to the next
-     * @param graceSeconds how long a violation is observed before the service acts
-     * @param killAfterSeconds the time from SIGTERM to SIGKILL; null for never
-     * @param rules all rules, in the order of their checks
-     */
+    /** The running policy. */
     public record PolicyView(
             String mode,
             boolean terminateProcesses,
@@ -174,16 +158,7 @@ public final class ServiceResource {
             @Nullable Double killAfterSeconds,
             List<Rule> rules) {
 
-        /**
-         * A rule.
-         *
-         * @param title what a violation is, in a few words
-         * @param advice what a user can do about a violation, with commands in backquotes
-         * @param mode {@code off}, {@code audit} or {@code enforce}, by its own setting
-         * @param limited whether the rule has a limit
-         * @param limit the limit of all users without their own: a number of devices, or memory in MiB; null for none
-         * @param limitsOfUsers the limits of single users, in the same unit
-         */
+        /** A rule. */
         public record Rule(
                 String name,
                 String title,

@@ -10,12 +10,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The report of a period. The hours are counted in whole hours: every one that overlaps the period. In each list, a user that is null stands
- * for all who are not known.
- *
- * @param recordedSince since when hosts are recorded; null if none is
- * @param eventsRecordedSince since when violations and actions are recorded, so that their counts are complete; null if none is
- * @param complete whether nothing of the period is lost; if not, the database was damaged and set aside
+ * The report of a period. The hours are counted in whole hours: every one that overlaps the period. In each list, a user that is
+ * null stands for all who are not known.
  */
 public record ReportView(
         Instant from,
@@ -32,15 +28,8 @@ public record ReportView(
     public record HostHours(String host, double observedHours) {}
 
     /**
-     * The devices of one host that a user held and used. Two devices for an hour are two device hours. The hours add up, but for rounding: held
-     * and unattached together are used, unknown and idle together.
-     *
-     * @param heldDeviceHours while the devices were attached to an environment of the user
-     * @param presentDeviceHours while a process of the user ran on the devices
-     * @param usedDeviceHours the part of present in which their utilization was above 0
-     * @param unknownDeviceHours the part of present in which their utilization is unknown
-     * @param idleDeviceHours the rest of held and present, also while another user computed on them
-     * @param unattachedDeviceHours the part of present in which they were not attached to an environment of the user
+     * The devices of one host that a user held and used. Two devices for an hour are two device hours. The hours add up, but for
+     * rounding: held and unattached together are used, unknown and idle together.
      */
     public record UserHours(
             @Nullable String user,
@@ -52,13 +41,7 @@ public record ReportView(
             double idleDeviceHours,
             double unattachedDeviceHours) {}
 
-    /**
-     * The device hours of a user on all hosts, and what happened to the user, each action once.
-     *
-     * @param violations the violations that began
-     * @param terminations the processes that got SIGTERM
-     * @param detachments the attachments that were removed
-     */
+    /** The device hours of a user on all hosts, and what happened to the user, each action once. */
     public record UserTotals(
             @Nullable String user,
             double heldDeviceHours,

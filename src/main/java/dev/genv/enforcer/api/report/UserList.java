@@ -30,19 +30,7 @@ final class UserList {
     private final DeviceHistory history;
     private final Map<String, Entry> entries = new HashMap<>();
 
-    /**
-     * A user.
-     *
-     * @param userBy who says that the user has this name: {@code account}, or {@code recorded} by genv; null for a uid, and for a user who
-     *     has nothing on a host
-     * @param deviceLimit the number of devices that the user may hold; null without a limit
-     * @param devicesHeld the number of devices that the limit counts
-     * @param devicesUsed the number of devices on which the user has processes
-     * @param memoryLimitBytes the memory that the user's processes may use; null without a limit
-     * @param usedBytes the memory that they use, as far as the driver reports it
-     * @param idleSince since when the user holds a device that computes nothing: the first one if there are several; null if there is none
-     * @param violations the number of active ones
-     */
+    /** A user. */
     public record UserSummary(
             String user,
             @Nullable String userBy,

@@ -87,16 +87,7 @@ public class UsersResource {
                 : new ApiException(503, "the last cycle failed: " + error);
     }
 
-    /**
-     * What is known of a user.
-     *
-     * @param user the name, or the uid of a user without a name
-     * @param deviceLimit the number of devices that the user may hold; null without a limit
-     * @param devicesHeld the number of devices that the limit counts
-     * @param devices the attached devices
-     * @param processes the processes in the user's environments, and those of the user's uids
-     * @param violations the active ones, and then the latest resolved ones, each the newest first
-     */
+    /** What is known of a user. */
     public record UserView(
             String user,
             @Nullable Integer deviceLimit,
@@ -105,13 +96,7 @@ public class UsersResource {
             List<UserProcessView> processes,
             List<ViolationView> violations) {}
 
-    /**
-     * A device that is attached to an environment of the user.
-     *
-     * @param since when it was attached, in the host's local time, as genv recorded it; null if that is unreadable
-     * @param counted whether the limit counts it: every part of the host was observed, the GPU tool lists the device, and the owner of
-     *     the environment is not disputed
-     */
+    /** A device that is attached to an environment of the user. */
     public record AttachedView(
             String host,
             int device,

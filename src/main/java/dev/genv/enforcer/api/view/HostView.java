@@ -11,16 +11,7 @@ import java.time.Instant;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A host as the last cycle observed it.
- *
- * @param status {@code ok}, {@code degraded} if a part could not be observed, {@code unreachable}
- * @param lastObserved when it last answered; null if it never did
- * @param observationMs how long the observation took, in milliseconds
- * @param devices the number of devices that nvidia-smi lists
- * @param missingPrivileges the privileges that the service lacks there, such as {@code SYS_PTRACE}
- * @param deviceStatus what the driver measures; it may be a minute old
- */
+/** A host as the last cycle observed it. */
 public record HostView(
         String host,
         String status,
@@ -33,15 +24,7 @@ public record HostView(
         List<ProblemView> problems,
         List<String> missingPrivileges,
         List<DeviceStatusView> deviceStatus) {
-    /**
-     * What the driver measures on a device. Each value is null if it is unknown.
-     *
-     * @param temperature in degrees Celsius
-     * @param utilization the share of the time in which a kernel ran, in percent
-     * @param utilizationLastHour the same for each of the last 60 minutes, oldest first; fewer after a restart
-     * @param idleSince since when it is attached and computes nothing
-     * @param freeSince since when it is neither attached nor used
-     */
+    /** What the driver measures on a device. Each value is null if it is unknown. */
     public record DeviceStatusView(
             int device,
             @Nullable Integer temperature,

@@ -6,17 +6,7 @@ import dev.genv.enforcer.model.GpuProcess.Workload.Container;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A process as the API shows it.
- *
- * @param startTime in clock ticks since boot
- * @param command the short name, never arguments
- * @param uid the real uid; null if unknown
- * @param user the name of the user with this uid; null if none is known
- * @param userBy who says so: {@code account}, or {@code recorded} by genv
- * @param membership how it was decided to which environment it belongs
- * @param workload its container, pod, Slurm job and unit of systemd; null if none of them is known
- */
+/** A process as the API shows it. */
 public record ProcessView(
         int pid,
         long startTime,
@@ -43,11 +33,7 @@ public record ProcessView(
                 Optional.ofNullable(process.workload()).map(WorkloadView::of).orElse(null));
     }
 
-    /**
-     * What a process belongs to besides its environment. Each part is null if there is none or it is unknown.
-     *
-     * @param unit the scope or service of systemd
-     */
+    /** What a process belongs to besides its environment. Each part is null if there is none or it is unknown. */
     public record WorkloadView(
             @Nullable String unit,
             @Nullable ContainerView container,

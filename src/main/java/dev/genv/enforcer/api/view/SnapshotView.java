@@ -15,12 +15,7 @@ import java.util.List;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A snapshot in the form that {@code genv usage snapshot} prints, with fields that genv does not have.
- *
- * @param gpuUnlisted null if all used memory is explained
- * @param notObserved the missing parts, whose lists are empty although there may be entries
- */
+/** A snapshot in the form that {@code genv usage snapshot} prints, with fields that genv does not have. */
 public record SnapshotView(
         Processes processes,
         @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable UnlistedView gpuUnlisted,

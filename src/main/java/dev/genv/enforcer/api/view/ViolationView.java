@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** A violation as the API shows it. */
+/** A violation as the API shows it. META-INF/openapi.yaml describes the fields of this and of the other answers. */
 public record ViolationView(
         String id,
         String rule,
