@@ -2,7 +2,6 @@ package dev.genv.enforcer.api;
 
 import dev.genv.enforcer.api.connection.ClientConnection;
 import dev.genv.enforcer.api.connection.ClientSlots;
-import dev.genv.enforcer.api.connection.ClientSlots.Slot;
 import dev.genv.enforcer.api.plan.PlanResource;
 import dev.genv.enforcer.api.query.PastAccess;
 import dev.genv.enforcer.api.report.ReportResource;
@@ -61,7 +60,6 @@ public class ResponseLimits {
         }
         var slot = ofPath.take(ClientConnection.address(request));
         if (slot.isPresent()) {
-            slot.get().attachTo(request);
             closeAtEnd(
                     request,
                     slot.get(),
@@ -73,14 +71,14 @@ public class ResponseLimits {
         }
     }
 
-    private static void closeAtEnd(RoutingContext request, Slot slot, Duration longest) {
+    private static void closeAtEnd(RoutingContext request, Runnable slot, Duration longest) {
         var isClosed = new AtomicBoolean();
         var deadline = request.vertx()
                 .setTimer(longest.toMillis(), _ -> ClientConnection.closeAtOnce(ClientConnection.channel(request)));
         request.addEndHandler(_ -> {
             if (isClosed.compareAndSet(false, true)) {
                 request.vertx().cancelTimer(deadline);
-                slot.close();
+                slot.run();
             }
         });
     }

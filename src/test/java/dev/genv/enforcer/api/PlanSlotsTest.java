@@ -5,6 +5,8 @@ import static org.awaitility.Awaitility.await;
 import static org.hamcrest.Matchers.equalTo;
 
 import dev.genv.enforcer.api.plan.PlanResource;
+import dev.genv.enforcer.api.security.ApiException;
+import dev.genv.enforcer.api.security.HttpErrors;
 import dev.genv.enforcer.testsupport.RawHttp;
 import io.quarkus.test.junit.QuarkusTest;
 import io.vertx.core.Vertx;
@@ -51,7 +53,8 @@ class PlanSlotsTest {
             request.addEndHandler(_ -> left.incrementAndGet());
             request.vertx()
                     .executeBlocking(() -> resource.plan(body(begun, computed), request, uri()), false)
-                    .onSuccess(plan -> request.end(Buffer.buffer(plan)));
+                    .onSuccess(plan -> request.end(Buffer.buffer(plan)))
+                    .onFailure(e -> HttpErrors.send(request, (ApiException) e));
         });
         var server = vertx.createHttpServer().requestHandler(router).listen(0, "localhost");
         await().until(server::succeeded);

@@ -3,7 +3,6 @@ package dev.genv.enforcer.api.stream;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.api.connection.ClientConnection;
 import dev.genv.enforcer.api.connection.ClientSlots;
-import dev.genv.enforcer.api.connection.ClientSlots.Slot;
 import dev.genv.enforcer.api.query.QueryParameters;
 import dev.genv.enforcer.api.query.ViolationFilter;
 import dev.genv.enforcer.api.security.ApiException;
@@ -139,7 +138,7 @@ public class EventStreams {
             response.end();
             return;
         }
-        var slot = stopped ? Optional.<Slot>empty() : slots.take(ClientConnection.address(request));
+        var slot = stopped ? Optional.<Runnable>empty() : slots.take(ClientConnection.address(request));
         if (slot.isEmpty()) {
             response.putHeader("Retry-After", RETRY_AFTER);
             throw new ApiException(
@@ -150,7 +149,7 @@ public class EventStreams {
         readers.add(reader);
         reader.open(known, heartbeat, () -> {
             readers.remove(reader);
-            slot.get().close();
+            slot.get().run();
         });
         if (stopped) {
             reader.close();

@@ -290,10 +290,10 @@ class ClientConnectionTest {
         assertThat(slots.take("c")).isEmpty();
         assertThat(slots.refused()).isEqualTo(2);
 
-        first.close();
+        first.run();
         assertThat(slots.take("b")).isPresent();
         assertThat(slots.take("b")).isEmpty();
-        last.close();
+        last.run();
         assertThat(slots.take("a")).isPresent();
         assertThat(slots.take("a")).isEmpty();
     }
