@@ -45,6 +45,22 @@ public final class WatchedFile<T> {
         T parse(byte[] bytes) throws IOException;
     }
 
+    /**
+     * Reads files again and again, on a thread of its own: a file system may not answer, and that must not prevent the exit of the service.
+     */
+    public static void watch(String thread, Duration pause, Runnable reading) {
+        Thread.ofPlatform().name(thread).daemon().start(() -> {
+            try {
+                while (true) {
+                    Thread.sleep(pause);
+                    reading.run();
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+    }
+
     /** Returns the present content. An exception tells why it cannot be read. */
     public T current() throws IOException {
         return current(null).orElseThrow();

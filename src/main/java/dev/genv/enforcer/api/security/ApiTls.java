@@ -97,28 +97,12 @@ public class ApiTls implements KeyStoreProvider, TrustStoreProvider, HttpServerO
 
     void start(
             @Observes StartupEvent event, TlsConfigurationRegistry registry, Event<CertificateUpdatedEvent> listeners) {
-        files.ifPresent(watched -> Thread.ofPlatform()
-                .name("tls-files")
-                .daemon() // a file that does not answer must not prevent the exit of the service
-                .start(() -> watch(watched, registry, listeners)));
-    }
-
-    private void watch(TlsFiles watched, TlsConfigurationRegistry registry, Event<CertificateUpdatedEvent> listeners) {
-        try {
-            while (true) {
-                Thread.sleep(PAUSE);
-                if (refresh(watched)) {
-                    var tls = registry.get(NAME).orElseThrow();
-                    if (tls.reload()) {
-                        listeners.fire(new CertificateUpdatedEvent(NAME, tls));
-                    } else {
-                        LOG.error("The API keeps its former TLS certificates, because the new ones cannot be loaded");
-                    }
-                }
+        files.ifPresent(watched -> WatchedFile.watch("tls-files", PAUSE, () -> {
+            var tls = registry.get(NAME).orElseThrow();
+            if (refresh(watched) && tls.reload()) {
+                listeners.fire(new CertificateUpdatedEvent(NAME, tls));
             }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        }));
     }
 
     /**

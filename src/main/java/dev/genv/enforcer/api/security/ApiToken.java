@@ -53,10 +53,7 @@ public class ApiToken {
     void start(@Observes StartupEvent event) {
         file.ifPresent(tokens -> {
             refresh(tokens);
-            Thread.ofPlatform()
-                    .name("api-token")
-                    .daemon() // a file that does not answer must not prevent the exit of the service
-                    .start(() -> watch(tokens));
+            WatchedFile.watch("api-token", PAUSE, () -> refresh(tokens));
         });
     }
 
@@ -83,17 +80,6 @@ public class ApiToken {
 
     private boolean isCurrent() {
         return ticker.since(latest.at).compareTo(LONGEST_AGE) < 0;
-    }
-
-    private void watch(TokenFile tokens) {
-        try {
-            while (true) {
-                Thread.sleep(PAUSE);
-                refresh(tokens);
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
     }
 
     /** Reads the file once. */
