@@ -188,11 +188,8 @@ public class EventStreams {
         var host = parameters.get("host");
         var others = !onlyViolations && parameters.get("rule") == null && parameters.get("user") == null;
         return event -> switch (event.content()) {
-            case EventContent.ViolationOpened(var violation) -> violations.test(violation);
-            case EventContent.ActionRecorded(var violation, var _) -> violations.test(violation);
-            case EventContent.ViolationResolved(var violation) -> violations.test(violation);
-            case EventContent.ProblemBegan(var its, var _) -> others && (host == null || host.equals(its));
-            case EventContent.ProblemEnded(var its, var _) -> others && (host == null || host.equals(its));
+            case EventContent.OfViolation its -> violations.test(its.violation());
+            case EventContent.OfProblem its -> others && (host == null || host.equals(its.host()));
             case EventContent.ServiceStarted _ -> others && host == null;
         };
     }

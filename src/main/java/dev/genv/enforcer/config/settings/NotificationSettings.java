@@ -132,6 +132,5 @@ public interface NotificationSettings {
 
     /** Whether the webhook may have an address with {@code http} on another host. Then others on the network can read these requests. */
     @WithDefault("false")
-    @Accepts(SettingKind.TRUE_OR_FALSE)
     boolean webhookPlainHttp();
 }

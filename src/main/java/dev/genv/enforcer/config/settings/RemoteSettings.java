@@ -69,7 +69,6 @@ public interface RemoteSettings {
 
     /** Whether commands run with {@code sudo -n}. Set {@code false} if the login user is root. */
     @WithDefault("true")
-    @Accepts(SettingKind.TRUE_OR_FALSE)
     boolean sudo();
 
     /** genv's state directory on the machines. Set it if genv there uses {@code GENV_TMPDIR}. */
@@ -82,13 +81,11 @@ public interface RemoteSettings {
      * a supervisor handles such failures.
      */
     @WithDefault("false")
-    @Accepts(SettingKind.TRUE_OR_FALSE)
     boolean exitOnError();
 
     /**
      * {@code true} logs nothing about machines that do not answer, as genv's {@code -q} does. Set it if machines are often off.
      */
     @WithDefault("false")
-    @Accepts(SettingKind.TRUE_OR_FALSE)
     boolean quiet();
 }

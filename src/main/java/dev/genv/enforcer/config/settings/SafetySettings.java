@@ -92,7 +92,6 @@ public interface SafetySettings {
      * no processes, or pids that belong to others. Set {@code false} only for tests.
      */
     @WithDefault("true")
-    @Accepts(SettingKind.TRUE_OR_FALSE)
     boolean requireHostPid();
 
     /** What a process counts as if it has overwritten its environ, and nothing shows to which environment it belongs. */
