@@ -3,13 +3,10 @@ package dev.genv.enforcer.api;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.remote;
-import static io.restassured.RestAssured.given;
 import static io.restassured.RestAssured.when;
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.hamcrest.Matchers.contains;
-import static org.hamcrest.Matchers.containsString;
 import static org.hamcrest.Matchers.equalTo;
-import static org.hamcrest.Matchers.hasSize;
-import static org.hamcrest.Matchers.nullValue;
 
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Order.WaitReason;
@@ -18,10 +15,10 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.NextAction;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
-import dev.genv.enforcer.policy.Plan;
+import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
+import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.Violation;
 import dev.genv.enforcer.testsupport.KnownRules;
@@ -34,8 +31,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 @QuarkusTest
 @Tag("quarkus")
@@ -74,96 +69,32 @@ class ViolationsResourceTest {
 
     @Test
     void returnsTheNewestFirstInTheDocumentedFormat() {
-        when().get("/violations")
-                .then()
-                .statusCode(200)
-                .contentType("application/json")
-                .body("[0].rule", equalTo("env-memory"))
-                .body("[0].host", equalTo("gpu-1"))
-                .body("[0].status", equalTo("active"))
-                .body("[0].mode", equalTo("enforce"))
-                .body("[0].message", containsString("1153m"))
-                .body("[0].user", equalTo("raz"))
-                .body("[0].environment", equalTo("a"))
-                .body("[0].devices", contains(0))
-                .body("[0].processes[0].pid", equalTo(812))
-                .body("[0].processes[0].start_time", equalTo(991232))
-                .body("[0].processes[0].command", equalTo("python"))
-                .body("[0].processes[0].uid", equalTo(1003))
-                .body("[0].first_seen", equalTo("2026-11-20T10:00:00Z"))
-                .body("[0].last_seen", equalTo("2026-11-20T10:00:00Z"))
-                .body("[0].cycles", equalTo(1))
-                .body("[0].actions[0].type", equalTo("terminate"))
-                .body("[0].actions[0].pid", equalTo(812))
-                .body("[0].actions[0].signal", equalTo("TERM"))
-                .body("[0].actions[0].at", equalTo("2026-11-20T10:00:00Z"))
-                .body("[0].actions[0].outcome", equalTo("signalled"))
-                .body("[0].actions[0].detail", nullValue())
-                .body("[0].next[0].type", equalTo("terminate"))
-                .body("[0].next[0].pid", equalTo(812))
-                .body("[0].next[0].signal", equalTo("KILL"))
-                .body("[0].next[0].not_before", equalTo("2026-11-20T10:00:30Z"))
-                .body("[0].next[0].because", equalTo("kill_after"))
-                .body("[1].next", hasSize(0))
-                .body("[1].rule", equalTo("non-env-processes"))
-                .body("[1].processes[0].uid", nullValue());
+        var answer = when().get("/violations").then().statusCode(200).contentType("application/json");
+
+        assertThat(answer.extract().asString().replaceAll("\"id\":\"[^\"]*\",", ""))
+                .isEqualTo("""
+                    [{"rule":"env-memory","host":"gpu-1","status":"active","mode":"enforce","message":"Environment a is using 1153m
+                     on device 0 which is 104m over its capacity of 1000mi","user":"raz","environment":"a","devices":[0],
+                    "processes":[{"pid":812,"start_time":991232,"command":"python","uid":1003,"user":"1003","user_by":null,
+                    "membership":{"by":"environ"},"workload":null}],
+                    "first_seen":"2026-11-20T10:00:00Z","last_seen":"2026-11-20T10:00:00Z","cycles":1,
+                    "actions":[{"type":"terminate","host":"gpu-1","pid":812,"signal":"TERM","at":"2026-11-20T10:00:00Z",
+                    "outcome":"signalled","detail":null}],
+                    "next":[{"type":"terminate","host":"gpu-1","pid":812,"signal":"KILL","not_before":"2026-11-20T10:00:30Z",
+                    "because":"kill_after"}]},
+                    {"rule":"non-env-processes","host":"gpu-2","status":"resolved","mode":"enforce",
+                    "message":"Process 7 is not running in a GPU environment","user":null,"environment":null,"devices":[1],
+                    "processes":[{"pid":7,"start_time":991232,"command":"python","uid":null,"user":null,"user_by":null,
+                    "membership":{"by":"environ"},"workload":null}],
+                    "first_seen":"2026-11-20T09:00:00Z","last_seen":"2026-11-20T09:00:00Z","cycles":1,"actions":[],"next":[]}]\
+                    """.replace("\n", ""));
     }
 
     @Test
     void returnsAViolationByItsId() {
         String id = when().get("/violations?status=active").path("[0].id");
         when().get("/violations/" + id).then().statusCode(200).body("id", equalTo(id));
-        when().get("/violations/4711")
-                .then()
-                .statusCode(404)
-                .contentType("application/problem+json")
-                .body("detail", containsString("4711"));
-    }
-
-    @ParameterizedTest
-    @CsvSource({
-        "status,active,env-memory",
-        "status,resolved,non-env-processes",
-        "rule,env-memory,env-memory",
-        "user,raz,env-memory",
-        "host,gpu-2,non-env-processes",
-        "since,2026-11-20T09:30:00Z,env-memory",
-        "since,2026-11-20T10:30:00+01:00,env-memory",
-        "limit,1,env-memory"
-    })
-    void filtersByEachParameter(String parameter, String value, String rule) {
-        given().queryParam(parameter, value)
-                .queryParam(
-                        parameter.equals("limit") ? "since" : "limit",
-                        parameter.equals("limit") ? "2020-01-01T00:00:00Z" : "1")
-                .when()
-                .get("/violations")
-                .then()
-                .statusCode(200)
-                .body("rule", contains(rule));
-    }
-
-    @ParameterizedTest
-    @CsvSource({
-        "status,over",
-        "rule,env_memory",
-        "since,tomorrow",
-        "since,2026-11-20T09:30:00",
-        "limit,0",
-        "limit,1001",
-        "limit,many",
-        "statu,active"
-    })
-    void refusesInvalidParameterAndNamesIt(String parameter, String value) {
-        given().queryParam(parameter, value)
-                .when()
-                .get("/violations")
-                .then()
-                .statusCode(400)
-                .contentType("application/problem+json")
-                .body("status", equalTo(400))
-                .body("title", equalTo("Bad Request"))
-                .body("detail", containsString("parameter " + parameter));
+        when().get("/violations?limit=1").then().body("id", contains(id));
     }
 
     private void updateRegistry(

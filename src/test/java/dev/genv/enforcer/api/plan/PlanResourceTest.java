@@ -99,33 +99,6 @@ class PlanResourceTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "[]|the body is not an object",
-                "null|the body is not an object",
-                "{|the body is not JSON",
-                "{\"polcy\": {}}|\"polcy\"",
-                "{\"policy\": []}|policy is not an object",
-                "{\"policy\": null}|policy is not an object",
-                "{\"policy\": {\"env_device\": true}}|\"env_device\"",
-                "{\"policy\": {\"env_devices\": 1}}|policy.env_devices",
-                "{\"policy\": {\"max_devices_per_user\": -1}}|policy.max_devices_per_user",
-                "{\"policy\": {\"max_devices_per_user\": 1.5}}|policy.max_devices_per_user",
-                "{\"policy\": {\"max_devices_for_user\": {\"john\": \"3\"}}}|policy.max_devices_for_user.john",
-                "{\"snapshots\": []}|snapshots is not an object",
-                "{\"snapshots\": {\"gpu-1\": null}}|snapshots.gpu-1",
-                "{\"snapshots\": {\"gpu-1\": {}}}|snapshots.gpu-1",
-            })
-    void refusesInvalidBodyAndNamesTheField(String body, String named) {
-        post(body)
-                .statusCode(400)
-                .contentType("application/problem+json")
-                .body("status", equalTo(400))
-                .body("detail", containsString(named));
-    }
-
-    @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
                 "777mi|777xi|777xi",
                 "\"pid\": 812|\"pid\": \"812\"|pid",
                 "\"pid\": 812|\"pid\": 5434|more than once",

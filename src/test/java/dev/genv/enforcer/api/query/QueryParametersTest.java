@@ -1,13 +1,14 @@
 package dev.genv.enforcer.api.query;
 
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
+import static dev.genv.enforcer.testsupport.builder.ViolationBuilder.violationOf;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.api.query.QueryParameters.Days;
-import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.Recency;
-import dev.genv.enforcer.policy.RuleDefinition;
+import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.Violation;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
@@ -37,6 +38,23 @@ class QueryParametersTest {
     })
     void readsDays(String text, LocalDate today, LocalDate first, LocalDate last) {
         assertThat(Days.parse(text, today)).isEqualTo(new Days(first, last));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "status,active,true",
+        "status,resolved,false",
+        "rule,non-env-processes,true",
+        "rule,env-memory,false",
+        "host,gpu-1,true",
+        "host,gpu-2,false",
+        "since,2026-11-20T10:22:28+01:00,true",
+        "since,2026-11-20T09:22:28.001Z,false",
+    })
+    void filtersByEachParameter(String parameter, String value, boolean matches) {
+        var filter = ViolationFilter.of(Map.of(parameter, List.of(value)));
+
+        assertThat(filter.predicate().test(violationOf(process(7)).build())).isEqualTo(matches);
     }
 
     private static final RuleDefinition STRAY = KnownRules.NON_ENV_PROCESSES;

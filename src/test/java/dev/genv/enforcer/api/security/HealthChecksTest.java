@@ -4,6 +4,7 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.api.ServiceResource.StatusView;
 import dev.genv.enforcer.api.view.HostView;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
@@ -19,8 +20,8 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
-import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.recording.DeviceHistory;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
@@ -28,6 +29,7 @@ import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import dev.genv.enforcer.testsupport.fake.NoStore;
 import java.time.Duration;
+import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -35,14 +37,18 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.eclipse.microprofile.health.HealthCheck;
-import org.eclipse.microprofile.health.HealthCheckResponse;
 import org.eclipse.microprofile.health.HealthCheckResponse.Status;
+import org.eclipse.microprofile.health.HealthCheckResponse;
 import org.junit.jupiter.api.Test;
 
+/** What the service says of itself: liveness, readiness, and its status. */
 class HealthChecksTest {
+    private static final CycleSchedule SCHEDULE = new CycleSchedule(Duration.ofSeconds(10), Duration.ofSeconds(5));
+    private static final LocalDate TODAY = LocalDate.parse("2026-11-20");
     private static final String REASON = "Failed to initialize NVML: Unknown Error\u001b: recreate the container";
     private final FakeHost node = new FakeHost(host("gpu-1"));
     private final FakeTime time = new FakeTime();
+    private boolean isListMissing;
 
     @Test
     void isDownAfterThreeCyclesThatNeedANewContainer() {
@@ -146,6 +152,38 @@ class HealthChecksTest {
         assertThat(service.missingPrivileges()).containsExactly("KILL");
     }
 
+    @Test
+    void statusIsLateWithoutACycleForThreeIntervals() {
+        var service = new Service(false, Map.of(), node);
+
+        time.pass(Duration.ofSeconds(30));
+        assertThat(service.status()).isEqualTo(new StatusView(FakeTime.START, null, 30, false, null, TODAY));
+
+        time.pass(Duration.ofSeconds(1));
+        assertThat(service.status().late()).isTrue();
+
+        node.observeWith(() -> {
+            time.pass(Duration.ofSeconds(2));
+            return host("gpu-1").snapshot();
+        });
+        service.afterCycles(1);
+        var end = FakeTime.START.plusSeconds(33);
+        assertThat(service.status()).isEqualTo(new StatusView(FakeTime.START, end, 0, false, null, TODAY));
+    }
+
+    @Test
+    void statusHasTheErrorOfTheLastCycleUntilOneSucceeds() {
+        var service = new Service(false, Map.of(), node);
+
+        isListMissing = true;
+        service.afterCycles(1);
+        assertThat(service.status().error()).isEqualTo("java.lang.IllegalStateException: no list of hosts");
+
+        isListMissing = false;
+        service.afterCycles(1);
+        assertThat(service.status().error()).isNull();
+    }
+
     private final class Service {
         private final Enforcer enforcer;
         private final HealthCheck live;
@@ -153,14 +191,18 @@ class HealthChecksTest {
 
         Service(boolean remote, Map<RuleDefinition, RuleMode> rules, FakeHost... hosts) {
             var gpus = new GpuLossDetector();
-            var config = EnforcerConfigBuilder.enforcerConfig(hosts)
+            var config = EnforcerConfigBuilder.enforcerConfig(() -> {
+                        if (isListMissing) {
+                            throw new IllegalStateException("no list of hosts");
+                        }
+                        return List.of(hosts);
+                    })
                     .remote(remote)
                     .rules(rules, Limits.NONE)
                     .build();
             enforcer = EnforcerFactory.create(
                     config, NoStore.records(new ViolationRegistry(10)), time.ticker(), List.of(gpus));
-            var schedule = new CycleSchedule(Duration.ofSeconds(10), Duration.ofSeconds(5));
-            var checks = new HealthChecks(enforcer, schedule, gpus, new ApiToken(Optional.empty()));
+            var checks = new HealthChecks(enforcer, SCHEDULE, gpus, new ApiToken(Optional.empty()));
             live = checks.liveness();
             ready = checks.readiness();
         }
@@ -170,6 +212,10 @@ class HealthChecksTest {
                 enforcer.runCycle();
             }
             return live.call();
+        }
+
+        StatusView status() {
+            return StatusView.of(enforcer, SCHEDULE, TODAY);
         }
 
         List<String> missingPrivileges() {
