@@ -5,13 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.genv.enforcer.policy.Rule.RuleSetting.Kind;
 import dev.genv.enforcer.enforcement.host.Order.WaitReason;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.model.Membership.MembershipSource;
-import dev.genv.enforcer.model.ProblemCode.ProblemConsequence;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.ProblemCode.ProblemConsequence;
 import dev.genv.enforcer.policy.Rule.RuleSetting;
+import dev.genv.enforcer.policy.Rule.RuleSetting.Kind;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.Rules;
 import io.quarkus.test.junit.QuarkusTest;

@@ -20,8 +20,8 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
-import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.RuleDefinition;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.recording.DeviceHistory;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
@@ -37,8 +37,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.eclipse.microprofile.health.HealthCheck;
-import org.eclipse.microprofile.health.HealthCheckResponse.Status;
 import org.eclipse.microprofile.health.HealthCheckResponse;
+import org.eclipse.microprofile.health.HealthCheckResponse.Status;
 import org.junit.jupiter.api.Test;
 
 /** What the service says of itself: liveness, readiness, and its status. */

@@ -102,8 +102,8 @@ class RefusedRequestsTest {
 
     private static void assertProblem(int port, String request, String content, int status, @Nullable String detail)
             throws IOException {
-        var answer = new RawHttp(port)
-                .send(request.strip() + "\r\nHost: localhost\r\nConnection: close\r\n\r\n" + content);
+        var answer =
+                new RawHttp(port).send(request.strip() + "\r\nHost: localhost\r\nConnection: close\r\n\r\n" + content);
 
         assertThat(answer.status()).as(answer.text()).isEqualTo(status);
         assertThat(answer.head()).containsIgnoringCase("content-type: application/problem+json");

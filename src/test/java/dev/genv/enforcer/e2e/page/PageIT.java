@@ -4,7 +4,6 @@ import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertTha
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.microsoft.playwright.Locator;
-import com.microsoft.playwright.Route;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import java.io.IOException;
@@ -15,60 +14,25 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** The views of the page, over a service with real processes. */
 class PageIT extends PageSuite {
 
     @Test
-    void aViolationAppearsAndIsResolvedWithoutReloading() throws IOException {
+    void aViolationAppearsAndIsResolvedWithoutReloadingAndAClickShowsWhatHappened() throws IOException {
         node.set("NON_ENV_PROCESSES", "enforce").set("GRACE", "0s");
         startObservedService();
         var window = openWindow().open("#/violations");
         window.awaitText("#summary", "0 violations");
-
         try (var stray = Child.withEnvironment(Map.of())) {
             node.gpus.process(0, stray.pid(), "10");
             var message = "Process %d is not running in a GPU environment".formatted(stray.pid());
             window.awaitText(".violation", message);
             window.awaitText("#announcements", message);
+
             stray.awaitExit();
             window.awaitText(".violation.resolved .done", "Terminated");
-        }
-    }
-
-    /** Only one of the two sources of violations answers. */
-    @ParameterizedTest
-    @ValueSource(strings = {"**/violations?*", "**/violations/stream"})
-    void aViolationAppearsByTheStreamAndByPolling(String blocked) throws IOException {
-        node.set("MODE", "audit").set("NON_ENV_PROCESSES", "audit");
-        startObservedService();
-        var window = openWindow();
-        // A violation between the last poll and the begin of the stream would never be shown.
-        window.page().waitForResponse("**/violations/stream", () -> window.open("#/violations"));
-        window.awaitText("#summary", "0 violations");
-        window.page().route(blocked, route -> route.fulfill(new Route.FulfillOptions().setStatus(404)));
-        if (blocked.endsWith("stream")) {
-            window.page().reload(); // the open stream is not blocked
-        }
-
-        try (var stray = Child.withEnvironment(Map.of())) {
-            node.gpus.process(0, stray.pid(), "10");
-            window.awaitText(".violation", "Process %d is not running in a GPU environment".formatted(stray.pid()));
-        }
-    }
-
-    @Test
-    void aClickShowsWhatHappenedToTheProcess() throws IOException {
-        node.set("NON_ENV_PROCESSES", "enforce").set("GRACE", "0s");
-        try (var stray = Child.withEnvironment(Map.of())) {
-            node.gpus.process(0, stray.pid(), "10");
-            startService();
-            stray.awaitExit();
-            var window = openWindow().open("#/violations");
             var link = window.page().locator(".violation.resolved a.message");
-
             link.click();
 
             window.awaitText("dialog h2", "Process outside all environments");
@@ -84,17 +48,51 @@ class PageIT extends PageSuite {
     }
 
     @Test
-    void filtersShowSomeViolationsAndArePartOfTheAddress() throws IOException {
-        node.set("MODE", "audit").set("NON_ENV_PROCESSES", "audit").set("MAX_DEVICES_PER_USER", 0);
+    void aViolationAppearsByTheStreamAndByPollingAndTroubleAboveEveryView() throws IOException {
+        node.set("MODE", "audit").set("NON_ENV_PROCESSES", "audit");
+        var service = startService();
+        var polling = openWindow().answer("**/violations/stream", 404, "text/plain", "");
+        polling.open("#/violations").awaitText("#summary", "0 violations");
+        var streaming = openWindow();
+        // A violation between the last poll and the begin of the stream would never be shown.
+        streaming.page().waitForResponse("**/violations/stream", () -> streaming.open("#/violations"));
+        streaming.awaitText("#summary", "0 violations");
+        streaming.answer("**/violations?*", 404, "text/plain", "");
+        try (var stray = Child.withEnvironment(Map.of())) {
+            node.gpus.process(0, stray.pid(), "10");
+            for (var window : List.of(polling, streaming)) {
+                window.awaitText(".violation", "Process %d is not running in a GPU environment".formatted(stray.pid()));
+            }
+        }
+
+        node.gpus.fault("exit 9");
+        var window = openWindow().open("#/plan");
+        assertThat(window.page().locator("#mode")).hasText("AUDIT");
+        var alerts = window.page().locator("[role=alert]");
+        assertThat(alerts).containsText("Audit mode: the service reports violations and takes no action");
+        assertThat(alerts).containsText("Observed only in part: gpu-1");
+        service.kill();
+        assertThat(alerts).containsText("No current data: the service does not answer");
+        assertThat(alerts.locator(".alert").filter(new Locator.FilterOptions().setHasText("Audit mode")))
+                .hasCount(1);
+    }
+
+    /** The days of the zones of the service and of the browser are never the same. */
+    @Test
+    void filtersUsersAndPeriodsArePartOfTheAddress() throws IOException {
+        var zone = ZoneId.of("Pacific/Kiritimati");
+        node.variable("TZ", zone.getId())
+                .set("MODE", "audit")
+                .set("NON_ENV_PROCESSES", "audit")
+                .set("MAX_DEVICES_PER_USER", 0);
         try (var shell = Child.withEnvironment(Map.of());
                 var stray = Child.withEnvironment(Map.of())) {
             writeEnvironment(shell);
             node.gpus.process(1, stray.pid(), "10");
             startService();
-            var window = openWindow().open("#/violations");
+            var window = openWindow(options().setTimezoneId("Pacific/Niue")).open("#/violations");
             var list = window.page().locator(".violation");
             assertThat(list).hasCount(2);
-
             window.page().getByLabel("Rule").selectOption("max-devices-per-user");
             assertThat(list).hasCount(1);
             assertThat(list).containsText("more than the maximum allowed");
@@ -103,63 +101,25 @@ class PageIT extends PageSuite {
             window.page().getByLabel("Status").selectOption("resolved");
             assertThat(list).hasCount(0);
 
-            var own = openWindow().open("#/violations?user=" + CurrentProcess.name());
-            assertThat(own.page().locator(".violation")).hasCount(2);
-            var other = openWindow().open("#/violations?user=nobody-else");
-            other.awaitText("main", "0 violations");
-            other.page().getByLabel("User").selectOption("");
-            assertThat(other.page().locator(".violation")).hasCount(2);
-        }
-    }
+            window.open("#/violations?user=" + CurrentProcess.name());
+            assertThat(list).hasCount(2);
+            window.open("#/violations?user=nobody-else");
+            window.awaitText("main", "0 violations");
+            window.page().getByLabel("User").selectOption("");
+            assertThat(list).hasCount(2);
 
-    @Test
-    void theAddressOfAUserShowsWhatTheUserHasAndWhatToDo() throws IOException {
-        node.set("MODE", "audit").set("MAX_DEVICES_PER_USER", 0);
-        try (var shell = Child.withEnvironment(Map.of())) {
-            writeEnvironment(shell);
-            startService();
-
-            var window = openWindow().open("#/users/" + CurrentProcess.name());
-
+            window.open("#/users/" + CurrentProcess.name());
             window.awaitText("main .facts", "Holds 1 of at most 0 GPUs");
             window.awaitText(".held", "gpu-1 · GPU 0 · environment a");
             window.awaitText(".violation", "more than the maximum allowed");
             window.awaitText("main", "detach this GPU with");
+
+            var before = LocalDate.now(zone);
+            window.open("#/report").link("Today").click();
+            window.awaitText("#report", "Report of");
+            assertThat(List.of(before, LocalDate.now(zone)))
+                    .extracting(day -> "#/report?from=%1$s&to=%1$s".formatted(day))
+                    .contains("#" + URI.create(window.page().url()).getFragment());
         }
-    }
-
-    /** The days of both zones are never the same. */
-    @Test
-    void thePeriodsOfTheReportHaveTheDaysOfTheService() throws IOException {
-        var zone = ZoneId.of("Pacific/Kiritimati");
-        node.variable("TZ", zone.getId());
-        startService();
-        var window = openWindow(options().setTimezoneId("Pacific/Niue"));
-        var before = LocalDate.now(zone);
-
-        window.open("#/report").link("Today").click();
-
-        window.awaitText("#report", "Report of");
-        assertThat(List.of(before, LocalDate.now(zone)))
-                .extracting(day -> "#/report?from=%1$s&to=%1$s".formatted(day))
-                .contains("#" + URI.create(window.page().url()).getFragment());
-    }
-
-    @Test
-    void auditModeAndTroubleAreShownAboveEveryView() throws IOException {
-        node.set("MODE", "audit");
-        node.gpus.fault("exit 9");
-        var service = startService();
-        var window = openWindow().open("#/plan");
-
-        assertThat(window.page().locator("#mode")).hasText("AUDIT");
-        var alerts = window.page().locator("[role=alert]");
-        assertThat(alerts).containsText("Audit mode: the service reports violations and takes no action");
-        assertThat(alerts).containsText("Observed only in part: gpu-1");
-
-        service.kill();
-        assertThat(alerts).containsText("No current data: the service does not answer");
-        assertThat(alerts.locator(".alert").filter(new Locator.FilterOptions().setHasText("Audit mode")))
-                .hasCount(1);
     }
 }

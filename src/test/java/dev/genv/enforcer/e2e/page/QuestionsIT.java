@@ -80,8 +80,9 @@ class QuestionsIT extends PageSuite {
         var rows = ROW.matcher(Files.readString(DOCUMENT)).results().toList();
 
         assertThat(rows).extracting(row -> row.group(1)).containsExactlyInAnyOrderElementsOf(answers.keySet());
+        var window = openWindow();
         for (var row : rows) {
-            check(row, Objects.requireNonNull(answers.get(row.group(1))));
+            check(window, row, Objects.requireNonNull(answers.get(row.group(1))));
         }
     }
 
@@ -228,8 +229,8 @@ class QuestionsIT extends PageSuite {
                                 "%s\n.*refused.*".formatted(other))));
     }
 
-    private void check(MatchResult row, Answer answer) throws IOException {
-        var window = openWindow().open("");
+    private void check(Window window, MatchResult row, Answer answer) throws IOException {
+        window.open("");
         var steps = row.group(2).split(" → ", -1);
         var clicks = 0;
         for (var step : steps) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.NodeSuite;
 import dev.genv.enforcer.e2e.ServiceClient;
+import dev.genv.enforcer.testsupport.TestCertificate;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import dev.genv.enforcer.testsupport.linux.FileVersions;
@@ -25,7 +26,7 @@ class OneCycleIT extends NodeSuite {
     private static final String EVIL = "\u001b[2J\u0007\r\nProcess 1 was never here\t\u007f\"' %n%s\\";
 
     @Test
-    void auditModeReportsEverythingOpensNoPortAndChangesNothing() throws IOException {
+    void auditModeReportsEverythingOpensNoPortAndChangesNothing() throws Exception {
         try (var taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
                 var shell = Child.withEnvironment(Map.of());
                 var stray = Child.withEnvironment(Map.of());
@@ -47,7 +48,8 @@ class OneCycleIT extends NodeSuite {
             var before = FileVersions.in(node.stateDirectory);
             var port = Integer.toString(taken.getLocalPort());
 
-            var output = node.variable("QUARKUS_HTTP_PORT", port)
+            var output = node.setCertificate(TestCertificate.of("localhost", directory))
+                    .variable("QUARKUS_HTTP_PORT", port)
                     .variable("QUARKUS_MANAGEMENT_PORT", port)
                     .set("MODE", "audit")
                     .set("NON_ENV_PROCESSES", "enforce")
@@ -113,8 +115,6 @@ class OneCycleIT extends NodeSuite {
         node.gpus.fault("echo 'Failed to initialize NVML: Driver/library version mismatch'; exit 18");
         assertExitCodeIsOne("Driver/library version mismatch");
         node.gpus.noFault();
-        Files.writeString(node.stateDirectory.resolve("envs.json"), "{\"envs\": [{\"uid\": 1}]}");
-        assertExitCodeIsOne("Exit code 1: [gpu-1] entry_unreadable: ");
         new ServiceClient(node.startService()).awaitObservation();
         assertExitCodeIsOne("Exit code 1: [gpu-1] second_enforcer: ");
     }

@@ -3,7 +3,6 @@ package dev.genv.enforcer.e2e.service;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.NodeSuite;
 import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.testsupport.Requirements;
@@ -23,47 +22,43 @@ import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** The packaged program as a service that runs cycles. */
 class ServiceIT extends NodeSuite {
 
-    /** Every user could exchange what is in a folder of Vert.x, and root would empty it. */
-    @ParameterizedTest
-    @ValueSource(booleans = {false, true})
-    void makesNoFolderForTemporaryFiles(boolean nameIsTaken) throws IOException {
-        var folder = Files.createDirectory(directory.resolve("temporary"));
-        var present = nameIsTaken ? List.of(Files.createFile(folder.resolve("vertx-cache"))) : List.<Path>of();
-        var service = node.setTemporaryFolder(folder).startService();
-        awaitCompleteObservation(service);
-
-        for (var path : List.of("/", "/page/main.js", "/violations", "/q/openapi", "/q/metrics")) {
-            assertThat(new ServiceClient(service).status(path)).as(path).isEqualTo(200);
-        }
-        assertThat(filesOf(folder)).containsExactlyElementsOf(present);
-        service.stop();
-        assertThat(filesOf(folder)).containsExactlyElementsOf(present);
-    }
-
-    private static List<Path> filesOf(Path folder) throws IOException {
-        try (var files = Files.list(folder)) {
-            return files.toList();
-        }
-    }
-
+    /**
+     * Every user could exchange what is in a folder of Vert.x, and root would empty it. If the service held genv's lock meanwhile, one slow
+     * nvidia-smi would block the shells of all users.
+     */
     @Test
-    void notifiesSystemdOfReadinessOfEachCycleAndOfTheStop() throws IOException {
+    void notifiesSystemdMakesNoTemporaryFolderAndHoldsNoLockWhileNvidiaSmiRuns() throws IOException {
+        Requirements.program("/usr/bin/flock", "util-linux");
         var socket = directory.resolve("notify").toString();
+        var taken = directory.resolve("taken");
+        var folder = Files.createDirectory(directory.resolve("temporary"));
+        Files.createFile(folder.resolve("vertx-cache"));
+        node.state.device(0).device(1).device(2).write();
+        node.gpus.fault("flock %s touch %s".formatted(node.stateDirectory.resolve("genv.lock"), taken));
         try (var manager = new NotifyReceiver(socket, directory.resolve("messages"))) {
-            var service = node.variable("NOTIFY_SOCKET", socket)
+            var service = node.setTemporaryFolder(folder)
+                    .variable("NOTIFY_SOCKET", socket)
                     .variable("WATCHDOG_USEC", "1")
                     .startService();
+            var client = new ServiceClient(service);
+            var ready = CurrentProcess.hasRequiredCapabilities() ? 200 : 503; // without root it lacks privileges
+            await().until(() -> client.status("/q/health/ready") == ready
+                    && client.observe().status().equals("ok"));
+            assertThat(taken).exists();
             await().until(() -> manager.messages().contains("READY=1 WATCHDOG_USEC=103000000")
                     && Collections.frequency(manager.messages(), "WATCHDOG=1") > 1);
             assertThat(manager.messages()).doesNotContain("STOPPING=1");
+            for (var path : List.of("/", "/page/main.js", "/violations", "/q/openapi", "/q/metrics")) {
+                assertThat(client.status(path)).as(path).isEqualTo(200);
+            }
+
             service.stop();
             await().until(() -> manager.messages().contains("STOPPING=1"));
+            assertThat(folder.toFile().list()).containsExactly("vertx-cache");
         }
     }
 
@@ -110,21 +105,6 @@ class ServiceIT extends NodeSuite {
         }
     }
 
-    /** Otherwise one slow nvidia-smi would block the shells of all users. */
-    @Test
-    void doesNotHoldGenvsLockWhileNvidiaSmiRuns() throws IOException {
-        Requirements.program("/usr/bin/flock", "util-linux");
-        var taken = directory.resolve("taken");
-        node.state.device(0).device(1).device(2).write();
-        node.set("GPU_TIMEOUT", "1h")
-                .gpus
-                .fault("flock %s touch %s".formatted(node.stateDirectory.resolve("genv.lock"), taken));
-
-        awaitCompleteObservation(node.startService());
-
-        assertThat(taken).exists();
-    }
-
     @Test
     void stopsInTimeWhileAnObservationHangs() throws IOException {
         var looking = directory.resolve("looking");
@@ -135,14 +115,6 @@ class ServiceIT extends NodeSuite {
         service.stop();
         var tool = Path.of("/proc", Files.readString(looking).strip());
         await().until(() -> !Files.exists(tool));
-    }
-
-    /** Without root the service lacks privileges and is not ready. */
-    private static void awaitCompleteObservation(Node.Service service) throws IOException {
-        var client = new ServiceClient(service);
-        var ready = CurrentProcess.hasRequiredCapabilities() ? 200 : 503;
-        await().until(() -> client.status("/q/health/ready") == ready
-                && client.observe().status().equals("ok"));
     }
 
     /** A pipe holds 64 KiB, and then every write to it blocks. */

@@ -18,8 +18,6 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The packaged program with TLS on the port of the API. */
 class TlsIT extends NodeSuite {
-    private static final String REQUEST = "GET /hosts HTTP/1.1\r\nHost: localhost\r\n\r\n";
-
     @TempDir
     static Path certificates;
 
@@ -34,7 +32,7 @@ class TlsIT extends NodeSuite {
 
     /** As on the port without TLS, but nothing can be had there without TLS. */
     @Test
-    void portOfTheApiHasOnlyTlsAndTheSameFilters() throws Exception {
+    void portOfTheApiHasOnlyTlsTheSameFiltersAndAReplacedCertificateUnlessItIsInvalid() throws Exception {
         var token = Files.writeString(directory.resolve("token"), "secret\n");
         var service = node.setCertificate(first).set("API_TOKEN_FILE", token).startService();
         var https = new RawHttp(service.port(), first.context().getSocketFactory());
@@ -42,7 +40,8 @@ class TlsIT extends NodeSuite {
 
         assertThat(https.get("/hosts", authorization).status()).isEqualTo(200);
         assertThat(https.get("/hosts").status()).isEqualTo(401);
-        assertThat(https.send(REQUEST.replace("localhost", "evil.example")).status())
+        assertThat(https.send("GET /hosts HTTP/1.1\r\nHost: evil.example\r\n\r\n")
+                        .status())
                 .isEqualTo(421);
         assertThat(https.get("/hosts", authorization, "Origin: https://evil.example")
                         .status())
@@ -53,10 +52,17 @@ class TlsIT extends NodeSuite {
                 .isZero();
         assertThat(new RawHttp(service.managementPort()).get("/q/health/live").status())
                 .isEqualTo(200);
-        var authorized = REQUEST.replace("localhost", "localhost\r\n" + authorization);
+        var authorized = "GET /hosts HTTP/1.1\r\nHost: localhost\r\n" + authorization + "\r\n\r\n";
         assertThat(https.send(authorized.repeat(100)).status())
                 .as("too many requests at once")
                 .isZero();
+
+        Files.writeString(directory.resolve("tls.crt"), "no certificate");
+        await().until(() -> Files.readString(service.out()).contains("tls.crt: expected certificates in PEM"));
+        assertThat(https.get("/hosts", authorization).status()).isEqualTo(200);
+        node.setCertificate(second);
+        var replaced = new RawHttp(service.port(), second.context().getSocketFactory());
+        awaitOnEachEventLoop(() -> replaced.get("/hosts", authorization).status() == 200);
     }
 
     @Test
@@ -69,22 +75,6 @@ class TlsIT extends NodeSuite {
         assertThat(output.log())
                 .containsExactly("genv-enforcer cannot start: %s: expected certificates in PEM".formatted(certificate));
         assertThat(output.exitCode()).isEqualTo(2);
-    }
-
-    @Test
-    void singleCycleNeedsNoPort() throws Exception {
-        assertThat(node.setCertificate(first).runOnce().exitCode()).isZero();
-    }
-
-    @Test
-    void usesAReplacedCertificateUnlessItIsInvalid() throws Exception {
-        var service = node.setCertificate(first).startService();
-        Files.writeString(directory.resolve("tls.crt"), "no certificate");
-        await().until(() -> Files.readString(service.out()).contains("tls.crt: expected certificates in PEM"));
-        assertThat(status(service.port(), first, first)).isEqualTo(200);
-
-        node.setCertificate(second);
-        awaitOnEachEventLoop(() -> status(service.port(), second, second) == 200);
     }
 
     /** Waits until many successive connections have this result. A certificate that the client does not trust is another one. */
