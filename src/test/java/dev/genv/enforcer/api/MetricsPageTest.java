@@ -4,7 +4,7 @@ import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.chart.ChartQueries;
+import dev.genv.enforcer.chart.ChartQueriesTest;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.testsupport.Exposition;
 import dev.genv.enforcer.testsupport.GeneratedSection;
@@ -78,7 +78,7 @@ class MetricsPageTest {
         enforcer.runCycle();
         SampleCycles.record(registry);
         var exported = labelsOfMetrics(exported());
-        ChartQueries.metrics().forEach((metric, labels) -> {
+        ChartQueriesTest.metrics().forEach((metric, labels) -> {
             assertThat(exported).containsKey(metric);
             assertThat(exported.get(metric)).as(metric).containsAll(labels);
         });

@@ -23,116 +23,92 @@ class ChartPodTest {
 
     /** A chart of an example or of values, a place in one of its objects, and what is there; nothing if it is missing. */
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
-                // On a node, root with three capabilities.
-                "{}|pod/hostPID|true",
-                "{}|pod/runtimeClassName|nvidia",
-                "{}|pod/priorityClassName|system-node-critical",
-                "{}|pod/securityContext|",
-                "{}|container/securityContext|{allowPrivilegeEscalation: false, readOnlyRootFilesystem: true,"
-                        + " runAsUser: 0, capabilities: {drop: [ALL], add: [KILL, SYS_PTRACE, DAC_READ_SEARCH]},"
-                        + " seccompProfile: {type: RuntimeDefault}, appArmorProfile: {type: Unconfined}}",
-                // How the container gets the GPUs.
-                "gpuAccess: {mode: cdi}|workload/spec/template/metadata/annotations"
-                        + "|nvidia.cdi.k8s.io/container.genv-enforcer: management.nvidia.com/gpu=all",
-                "gpuAccess: {mode: cdi}|pod/runtimeClassName|",
-                "gpuAccess: {mode: cdi}|container/env/1|{name: NVIDIA_VISIBLE_DEVICES, value: void}",
-                "gpuAccess: {mode: volumeMounts}|pod/runtimeClassName|nvidia",
-                "gpuAccess: {mode: volumeMounts}|container/env/1"
-                        + "|{name: NVIDIA_VISIBLE_DEVICES, value: /var/run/nvidia-container-devices}",
-                "gpuAccess: {mode: volumeMounts}|container/volumeMounts/1"
-                        + "|{name: gpus, mountPath: /var/run/nvidia-container-devices/all}",
-                "gpuAccess: {mode: volumeMounts}|pod/volumes/1|{name: gpus, hostPath: {path: /dev/null}}",
-                "gpuAccess: {mode: hostDriver}|pod/runtimeClassName|",
-                "gpuAccess: {mode: hostDriver}|container/env/1"
-                        + "|{name: GENV_ENFORCER_NVIDIA_SMI, value: /usr/local/bin/nvidia-smi-of-host}",
-                "gpuAccess: {mode: hostDriver, driverPath: /opt/driver}|pod/volumes/1"
-                        + "|{name: driver, hostPath: {path: /opt/driver, type: Directory}}",
-                "gpuAccess: {mode: hostDriver}|container/securityContext"
-                        + "|{readOnlyRootFilesystem: true, privileged: true, runAsUser: 0}",
-                "gpuAccess: {mode: privileged}|pod/runtimeClassName|nvidia",
-                "gpuAccess: {mode: privileged}|container/securityContext"
-                        + "|{readOnlyRootFilesystem: true, privileged: true, runAsUser: 0}",
-                // The group tty, which may write to terminals that accept messages.
-                "full|pod/securityContext|{supplementalGroups: [5], fsGroup: 5}",
-                "full|container/securityContext"
-                        + "|{readOnlyRootFilesystem: true, privileged: true, runAsUser: 0, runAsGroup: 5}",
-                "securityContext: {readOnlyRootFilesystem: false}|container/securityContext/readOnlyRootFilesystem|false",
-                "full|pod/hostNetwork|true",
-                "full|pod/dnsPolicy|ClusterFirstWithHostNet",
-                // Over SSH, no privileges.
-                "remote|pod/hostPID|",
-                "remote|pod/hostNetwork|",
-                "remote|pod/runtimeClassName|",
-                "remote|pod/securityContext|{runAsNonRoot: true, runAsUser: 20001, runAsGroup: 20001, fsGroup: 20001,"
-                        + " seccompProfile: {type: RuntimeDefault}}",
-                "remote|container/securityContext|{allowPrivilegeEscalation: false, readOnlyRootFilesystem: true,"
-                        + " capabilities: {drop: [ALL]}}",
-                "remote|workload/spec/strategy|type: Recreate",
-                // It reaches only its machines and DNS, and is reached on its ports.
-                "remote|NetworkPolicy/spec/policyTypes|[Ingress, Egress]",
-                "remote|NetworkPolicy/spec/ingress/0/ports|[{port: http, protocol: TCP}, {port: management, protocol:"
-                        + " TCP}]",
-                "remote|NetworkPolicy/spec/egress|[{ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP},"
-                        + " {port: 5353, protocol: UDP}, {port: 5353, protocol: TCP}]},"
-                        + " {ports: [{port: 22, protocol: TCP}, {port: 2222, protocol: TCP}],"
-                        + " to: [{ipBlock: {cidr: 10.0.0.0/8}}, {ipBlock: {cidr: \"2001:db8::/32\"}}]}]",
-                // Administrators need to reach the pod that is not ready, and a client of a stream stays with one pod.
-                "{}|Service/spec/publishNotReadyAddresses|true",
-                "{}|Service/spec/sessionAffinity|ClientIP",
-                // The state directory has the same path on the node.
-                "full|pod/volumes/0/hostPath/path|/srv/genv",
-                "full|container/volumeMounts/0/mountPath|/srv/genv",
-                // In audit mode the kubelet must not create it, because only root could write to it.
-                "settings: {mode: enforce}|pod/volumes/0/hostPath/type|DirectoryOrCreate",
-                "settings: {mode: audit}|pod/volumes/0/hostPath/type|Directory",
-                // The emptyDir has room for a damaged database too.
-                "{}|data|{name: data, emptyDir: {sizeLimit: 640Mi}}",
-                "data: {maxSize: '1GiB'}|data/emptyDir/sizeLimit|2176Mi",
-                "data: {maxSize: '1G'}|data/emptyDir/sizeLimit|2035Mi",
-                // A volume of the administrator needs no preparation.
-                "full|data|{name: data, hostPath: {path: /var/lib/enforcer-data, type: DirectoryOrCreate}}",
-                "full|pod/initContainers|",
-                "remote|data|{name: data, persistentVolumeClaim: {claimName: genv-enforcer-data}}",
-                "remote|pod/initContainers|",
-                // With TLS, Prometheus reads the metrics on the port of the API; the probes stay on the other one.
-                "full|Certificate/spec/dnsNames|[localhost, gpu-enforcer, gpu-enforcer.gpu, gpu-enforcer.gpu.svc,"
-                        + " gpu-enforcer.gpu.svc.cluster.local, enforcer.example.org]",
-                "full|Certificate/spec/issuerRef|{group: cert-manager.io, kind: ClusterIssuer, name: cluster-ca}",
-                "full|Certificate/spec/secretName|enforcer-tls",
-                "full|container/readinessProbe/httpGet|{path: /q/health/ready, port: management}",
-                "full|ServiceMonitor/spec/endpoints/0/scheme|https",
-                "full|ServiceMonitor/spec/endpoints/0/tlsConfig|{serverName: gpu-enforcer.gpu.svc,"
-                        + " ca: {secret: {name: enforcer-tls, key: ca.crt}},"
-                        + " cert: {secret: {name: prometheus-client, key: tls.crt}},"
-                        + " keySecret: {name: prometheus-client, key: tls.key}}",
-                "{serviceMonitor: {enabled: true, tlsConfig: {serverName: x}}, tls: {secretName: a}}"
-                        + "|ServiceMonitor/spec/endpoints/0/tlsConfig|{serverName: x}",
-                "serviceMonitor: {enabled: true}|ServiceMonitor/spec/endpoints/0/port|management",
-                "serviceMonitor: {enabled: true}|ServiceMonitor/spec/endpoints/0/scheme|",
-                "tls: {certManager: {issuer: ca}}|Certificate/spec/secretName|genv-enforcer-tls",
-                // The same nodes as those of NVIDIA's device plugin.
-                "{}|pod/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution|{nodeSelectorTerms: ["
-                        + "{matchExpressions: [{key: feature.node.kubernetes.io/pci-10de.present, operator: In,"
-                        + " values: [\"true\"]}]},"
-                        + " {matchExpressions: [{key: feature.node.kubernetes.io/cpu-model.vendor_id, operator: In,"
-                        + " values: [NVIDIA]}]},"
-                        + " {matchExpressions: [{key: cloud.google.com/gke-accelerator, operator: Exists}]},"
-                        + " {matchExpressions: [{key: nvidia.com/gpu.present, operator: In, values: [\"true\"]}]}]}",
-                "{}|pod/tolerations|[{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]",
-                "affinity: {}|pod/affinity/nodeAffinity|",
-                "affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution:"
-                        + " []}}|pod/affinity/podAffinity|{preferredDuringSchedulingIgnoredDuringExecution: []}",
-                "remote|" + ENFORCES + "|",
-                "runtimeClassName: ''|pod/runtimeClassName|",
-                "image: {tag: 1.2.3}|container/image|ghcr.io/genv-enforcer/genv-enforcer:1.2.3",
-                "image: {digest:"
-                        + " sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef}|container/image"
-                        + "|ghcr.io/genv-enforcer/genv-enforcer"
-                        + "@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
-            })
+    @CsvSource(delimiter = '|', textBlock = """
+        # On a node, root with three capabilities.
+        {}|pod/hostPID|true
+        {}|pod/runtimeClassName|nvidia
+        {}|pod/priorityClassName|system-node-critical
+        {}|pod/securityContext|
+        {}|container/securityContext|{allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, runAsUser: 0, capabilities: {drop: [ALL], add: \
+        [KILL, SYS_PTRACE, DAC_READ_SEARCH]}, seccompProfile: {type: RuntimeDefault}, appArmorProfile: {type: Unconfined}}
+        # How the container gets the GPUs.
+        gpuAccess: {mode: cdi}|workload/spec/template/metadata/annotations|nvidia.cdi.k8s.io/container.genv-enforcer: management.nvidia.com/gpu=all
+        gpuAccess: {mode: cdi}|pod/runtimeClassName|
+        gpuAccess: {mode: cdi}|container/env/1|{name: NVIDIA_VISIBLE_DEVICES, value: void}
+        gpuAccess: {mode: volumeMounts}|pod/runtimeClassName|nvidia
+        gpuAccess: {mode: volumeMounts}|container/env/1|{name: NVIDIA_VISIBLE_DEVICES, value: /var/run/nvidia-container-devices}
+        gpuAccess: {mode: volumeMounts}|container/volumeMounts/1|{name: gpus, mountPath: /var/run/nvidia-container-devices/all}
+        gpuAccess: {mode: volumeMounts}|pod/volumes/1|{name: gpus, hostPath: {path: /dev/null}}
+        gpuAccess: {mode: hostDriver}|pod/runtimeClassName|
+        gpuAccess: {mode: hostDriver}|container/env/1|{name: GENV_ENFORCER_NVIDIA_SMI, value: /usr/local/bin/nvidia-smi-of-host}
+        gpuAccess: {mode: hostDriver, driverPath: /opt/driver}|pod/volumes/1|{name: driver, hostPath: {path: /opt/driver, type: Directory}}
+        gpuAccess: {mode: hostDriver}|container/securityContext|{readOnlyRootFilesystem: true, privileged: true, runAsUser: 0}
+        gpuAccess: {mode: privileged}|pod/runtimeClassName|nvidia
+        gpuAccess: {mode: privileged}|container/securityContext|{readOnlyRootFilesystem: true, privileged: true, runAsUser: 0}
+        # The group tty, which may write to terminals that accept messages.
+        full|pod/securityContext|{supplementalGroups: [5], fsGroup: 5}
+        full|container/securityContext|{readOnlyRootFilesystem: true, privileged: true, runAsUser: 0, runAsGroup: 5}
+        securityContext: {readOnlyRootFilesystem: false}|container/securityContext/readOnlyRootFilesystem|false
+        full|pod/hostNetwork|true
+        full|pod/dnsPolicy|ClusterFirstWithHostNet
+        # Over SSH, no privileges.
+        remote|pod/hostPID|
+        remote|pod/hostNetwork|
+        remote|pod/runtimeClassName|
+        remote|pod/securityContext|{runAsNonRoot: true, runAsUser: 20001, runAsGroup: 20001, fsGroup: 20001, seccompProfile: {type: RuntimeDefault}}
+        remote|container/securityContext|{allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: {drop: [ALL]}}
+        remote|workload/spec/strategy|type: Recreate
+        # It reaches only its machines and DNS, and is reached on its ports.
+        remote|NetworkPolicy/spec/policyTypes|[Ingress, Egress]
+        remote|NetworkPolicy/spec/ingress/0/ports|[{port: http, protocol: TCP}, {port: management, protocol: TCP}]
+        remote|NetworkPolicy/spec/egress|[{ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP}, {port: 5353, protocol: UDP}, {port: 5353, \
+        protocol: TCP}]}, {ports: [{port: 22, protocol: TCP}, {port: 2222, protocol: TCP}], to: [{ipBlock: {cidr: 10.0.0.0/8}}, {ipBlock: {cidr: \
+        "2001:db8::/32"}}]}]
+        # Administrators need to reach the pod that is not ready, and a client of a stream stays with one pod.
+        {}|Service/spec/publishNotReadyAddresses|true
+        {}|Service/spec/sessionAffinity|ClientIP
+        # The state directory has the same path on the node.
+        full|pod/volumes/0/hostPath/path|/srv/genv
+        full|container/volumeMounts/0/mountPath|/srv/genv
+        # In audit mode the kubelet must not create it, because only root could write to it.
+        settings: {mode: enforce}|pod/volumes/0/hostPath/type|DirectoryOrCreate
+        settings: {mode: audit}|pod/volumes/0/hostPath/type|Directory
+        # The emptyDir has room for a damaged database too.
+        {}|data|{name: data, emptyDir: {sizeLimit: 640Mi}}
+        data: {maxSize: '1GiB'}|data/emptyDir/sizeLimit|2176Mi
+        data: {maxSize: '1G'}|data/emptyDir/sizeLimit|2035Mi
+        # A volume of the administrator needs no preparation.
+        full|data|{name: data, hostPath: {path: /var/lib/enforcer-data, type: DirectoryOrCreate}}
+        full|pod/initContainers|
+        remote|data|{name: data, persistentVolumeClaim: {claimName: genv-enforcer-data}}
+        remote|pod/initContainers|
+        # With TLS, Prometheus reads the metrics on the port of the API; the probes stay on the other one.
+        full|Certificate/spec/dnsNames|[localhost, gpu-enforcer, gpu-enforcer.gpu, gpu-enforcer.gpu.svc, gpu-enforcer.gpu.svc.cluster.local, \
+        enforcer.example.org]
+        full|Certificate/spec/issuerRef|{group: cert-manager.io, kind: ClusterIssuer, name: cluster-ca}
+        full|Certificate/spec/secretName|enforcer-tls
+        full|container/readinessProbe/httpGet|{path: /q/health/ready, port: management}
+        full|ServiceMonitor/spec/endpoints/0/scheme|https
+        full|ServiceMonitor/spec/endpoints/0/tlsConfig|{serverName: gpu-enforcer.gpu.svc, ca: {secret: {name: enforcer-tls, key: ca.crt}}, cert: \
+        {secret: {name: prometheus-client, key: tls.crt}}, keySecret: {name: prometheus-client, key: tls.key}}
+        {serviceMonitor: {enabled: true, tlsConfig: {serverName: x}}, tls: {secretName: a}}|ServiceMonitor/spec/endpoints/0/tlsConfig|{serverName: x}
+        serviceMonitor: {enabled: true}|ServiceMonitor/spec/endpoints/0/port|management
+        serviceMonitor: {enabled: true}|ServiceMonitor/spec/endpoints/0/scheme|
+        tls: {certManager: {issuer: ca}}|Certificate/spec/secretName|genv-enforcer-tls
+        # The same nodes as those of NVIDIA's device plugin.
+        {}|pod/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution|{nodeSelectorTerms: [{matchExpressions: [{key: \
+        feature.node.kubernetes.io/pci-10de.present, operator: In, values: ["true"]}]}, {matchExpressions: [{key: \
+        feature.node.kubernetes.io/cpu-model.vendor_id, operator: In, values: [NVIDIA]}]}, {matchExpressions: [{key: \
+        cloud.google.com/gke-accelerator, operator: Exists}]}, {matchExpressions: [{key: nvidia.com/gpu.present, operator: In, values: ["true"]}]}]}
+        {}|pod/tolerations|[{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+        affinity: {}|pod/affinity/nodeAffinity|
+        affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: \
+        []}}|pod/affinity/podAffinity|{preferredDuringSchedulingIgnoredDuringExecution: []}
+        remote|workload/spec/template/metadata/labels/genv-enforcer~1enforces|
+        runtimeClassName: ''|pod/runtimeClassName|
+        image: {tag: 1.2.3}|container/image|ghcr.io/genv-enforcer/genv-enforcer:1.2.3
+        image: {digest: sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef}|container/image|ghcr.io/genv-enforcer/genv-enforcer@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+        """)
     void aPlaceOfTheChartHasItsContent(String values, String place, @Nullable String content) {
         var actual = at(CHARTS.computeIfAbsent(values, ChartPodTest::chart), place);
         if (content == null) {
@@ -174,58 +150,32 @@ class ChartPodTest {
 
     @Test
     void podsHaveNoAccessToTheClusterAndOverSshNoneToTheNode() {
+        var fields = "serviceAccountName automountServiceAccountToken enableServiceLinks terminationGracePeriodSeconds"
+                + " containers volumes ";
         assertThat(REMOTE.text()).doesNotContain("hostPath");
-        var fields = List.of(
-                "serviceAccountName",
-                "automountServiceAccountToken",
-                "enableServiceLinks",
-                "terminationGracePeriodSeconds",
-                "containers",
-                "volumes");
-        assertThat(REMOTE.pod().fieldNames())
-                .toIterable()
-                .containsExactlyInAnyOrderElementsOf(with(fields, "securityContext"));
-        assertThat(NODE.pod().fieldNames())
-                .toIterable()
-                .containsExactlyInAnyOrderElementsOf(with(
-                        fields,
-                        "hostPID",
-                        "runtimeClassName",
-                        "priorityClassName",
-                        "initContainers",
-                        "affinity",
-                        "tolerations"));
+        assertFields(REMOTE.pod(), fields + "securityContext");
+        assertFields(
+                NODE.pod(), fields + "hostPID runtimeClassName priorityClassName initContainers affinity tolerations");
         assertThat(NODE.pod().path("initContainers")).hasSize(1);
-        for (var chart : new RenderedChart[] {NODE, REMOTE}) {
+        for (var chart : List.of(NODE, REMOTE)) {
             assertThat(chart.pod().path("containers")).hasSize(1);
-            assertThat(chart.container().fieldNames())
-                    .toIterable()
-                    .containsExactlyInAnyOrder(
-                            "name",
-                            "image",
-                            "imagePullPolicy",
-                            "securityContext",
-                            "env",
-                            "ports",
-                            "startupProbe",
-                            "livenessProbe",
-                            "readinessProbe",
-                            "resources",
-                            "volumeMounts");
-            assertThat(chart.pod().path("automountServiceAccountToken").asBoolean(true))
-                    .isFalse();
-            assertThat(chart.pod().path("enableServiceLinks").asBoolean(true)).isFalse();
-            assertThat(chart.only("ServiceAccount")
-                            .path("automountServiceAccountToken")
-                            .asBoolean(true))
-                    .isFalse();
+            assertFields(
+                    chart.container(),
+                    "name image imagePullPolicy securityContext env ports startupProbe livenessProbe readinessProbe"
+                            + " resources volumeMounts");
+            for (var place : List.of(
+                    "pod/automountServiceAccountToken",
+                    "pod/enableServiceLinks",
+                    "ServiceAccount/automountServiceAccountToken")) {
+                assertThat(at(chart, place).asBoolean(true)).as(place).isFalse();
+            }
             assertThat(chart.documents())
                     .noneMatch(each -> each.path("kind").asText().contains("Role"));
         }
     }
 
-    private static List<String> with(List<String> fields, String... more) {
-        return Stream.concat(fields.stream(), Stream.of(more)).toList();
+    private static void assertFields(JsonNode object, String names) {
+        assertThat(object.fieldNames()).toIterable().containsExactlyInAnyOrder(names.split(" ", -1));
     }
 
     /** An emptyDir is open to all users, and the service refuses such a folder. */

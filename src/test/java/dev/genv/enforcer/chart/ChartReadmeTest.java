@@ -32,7 +32,7 @@ class ChartReadmeTest {
         var modes = new LinkedHashMap<String, String>();
         var alerts = new LinkedHashMap<String, JsonNode>();
         for (var mode : List.of("node", "remote")) {
-            var values = mode.equals("node") ? ChartQueries.ALERTS : RenderedChart.example("remote");
+            var values = mode.equals("node") ? ChartQueriesTest.ALERTS : RenderedChart.example("remote");
             for (var alert : RenderedChart.of(values).only("PrometheusRule").at("/spec/groups/0/rules")) {
                 var name = alert.path("alert").asText();
                 alerts.putIfAbsent(name, alert);

@@ -16,7 +16,6 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Contradicting values are refused with one sentence and its remedy. The schema refuses a misspelt value, one of another type, or null where a
@@ -27,90 +26,67 @@ class ChartValidationTest {
             "resources.limits.cpu", "resources.limits.ephemeral-storage", "resources.requests.ephemeral-storage");
 
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
-                "settings: {interval: 0}|settings.interval is 0: set a time from 1s to 24h, for a single cycle would"
-                        + " end the pod",
-                "settings: {grace: 1441m}|settings.grace is 1441m: set a time from 0s to 24h",
-                "settings: {exemptUsers: ['99999999999']}|settings.exemptUsers names 99999999999, which is no uid",
-                "settings: {maxDevicesPerUserMode: audit}|settings.maxDevicesPerUserMode is audit, but there is no"
-                        + " limit",
-                "settings: {httpHost: 127.0.0.1}|settings.httpHost is 127.0.0.1, where neither the probes nor"
-                        + " Prometheus reach",
-                "remote: {hosts: [gpu-1]}|remote.hosts is set, which means other machines than the nodes: set"
-                        + " mode=remote",
-                "serviceMonitor: {enabled: true}, service: {enabled: false}|serviceMonitor.enabled needs a Service",
-                "serviceMonitor: {enabled: true}, networkPolicy: {enabled: true}|the NetworkPolicy keeps it out: name"
-                        + " it in networkPolicy.ingressFrom",
-                "prometheusRule: {enabled: true}|prometheusRule.enabled looks for the series that the ServiceMonitor"
-                        + " brings, but there is none",
-                "prometheusRule: {enabled: true}, serviceMonitor: {enabled: true, interval:"
-                        + " 121s}|serviceMonitor.interval is 121s, too rare",
-                "settings: {gpuTimeout: 2m, lockTimeout: 10s}|probes.startup gives up after 295 s, but with"
-                        + " settings.gpuTimeout and settings.lockTimeout the first cycle may take 300 s",
-                "settings: {httpPort: 1023}|settings.httpPort is 1023, where only a process with a right that this one"
-                        + " does not have may listen",
-                "data: {hostPath: /var/tmp/genv/data}|data.hostPath is /var/tmp/genv/data, which is in"
-                        + " settings.stateDir",
-                "data: {existingClaim: x}|data.existingClaim is set, but each node needs a database of its own",
-                "data: {maxSize: 4095KiB}|data.maxSize is 4095KiB: set a size from 4MiB to 1024GiB",
-                "extraEnv: [{name: GENV_ENFORCER_DATA_DIR, value: /x}]|set data.hostPath or data.existingClaim instead",
-                "settings: {stateDir: /proc}|settings.stateDir is /proc, and mounted there it would hide what the"
-                        + " container needs",
-                "resources: {requests: {memory: 1Gi}, limits: {memory: 1000M}}|resources.requests.memory is 1Gi, more"
-                        + " than resources.limits.memory (1000M)",
-                "prometheusRule: {enabled: true}, settings: {interval: 20m}|prometheusRule.staleAfter is 15m, not"
-                        + " longer than",
-                "commonLabels: {app.kubernetes.io/name: x}|commonLabels sets app.kubernetes.io/name, by which the pods"
-                        + " are found",
-                "extraEnv: [{name: GENV_ENFORCER_MODE, value: audit}]|extraEnv sets GENV_ENFORCER_MODE, which has a"
-                        + " value of its own: set settings.mode instead",
-                "extraEnv: [{name: GENV_ENFORCER_INTERVALL, value: x}]|extraEnv sets GENV_ENFORCER_INTERVALL, but"
-                        + " there is no such setting",
-                "extraEnv: [{name: GENV_ENFORCER_REMOTE_EXIT_ON_ERROR, value: 'true'}]|with which the pod would end"
-                        + " and begin all grace periods anew",
-                "extraEnv: [{name: GENV_ENFORCER_NODE_NAME, value: x}]|extraEnv sets GENV_ENFORCER_NODE_NAME, which is"
-                        + " the name of the node: remove it",
-                "settings: {httpPort: 9000}|settings.httpPort and settings.managementPort are both 9000",
-                "gpuAccess: {mode: hostDriver}, settings: {nvidiaSmi: /x/nvidia-smi}|settings.nvidiaSmi is set, but"
-                        + " gpuAccess.mode is hostDriver",
-                "extraEnv: [{name: NVIDIA_VISIBLE_DEVICES, value: void}]|set gpuAccess.mode instead",
-                "openshift: {enabled: true}, serviceAccount: {create: false}|openshift.enabled would allow its"
-                        + " privileges to every pod",
-                "extraVolumes: [{name: state, emptyDir: {}}]|extraVolumes has a volume state, which is a name of the"
-                        + " chart's own",
-                "tls: {clientCa: {existingSecret: x}}|tls.clientCa.existingSecret is set, but the API has no"
-                        + " certificate",
-                "serviceMonitor: {tlsConfig: {serverName: x}}|serviceMonitor.tlsConfig is set, but the API has no"
-                        + " certificate",
-                "serviceMonitor: {enabled: true}, tls: {secretName: a, clientCa: {existingSecret: b}}"
-                        + "|serviceMonitor.enabled needs a certificate of Prometheus",
-                "extraVolumeMounts: [{name: x, mountPath: /etc/genv-enforcer/}]|extraVolumeMounts has something at"
-                        + " /etc/genv-enforcer/",
-            })
-    void refusesInvalidValuesOnANode(String values, String sentence) {
-        assertThat(RenderedChart.errorOf("{%s}".formatted(values))).contains(sentence.strip());
-    }
-
-    @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
-                "|mode is remote, but no machines are named: set remote.hosts",
-                "|mode is remote, but the keys of the machines are not known: set remote.knownHosts.content",
-                "|mode is remote, but there is no key to log in with: set remote.identity.existingSecret",
-                "remote: {hosts: [gpu-1]}|mode is remote, but there is no user to log in as: set remote.username",
-                "remote: {knownHosts: {content: a, existingSecret: b}}|remote.knownHosts has 2 sources: set only one"
-                        + " of",
-                "remote: {identity: {passphraseKey: x}}|remote.identity.passphraseKey opens a key that is not there",
-                "settings: {stateDir: /srv/genv}|settings.stateDir is /srv/genv, which is a directory of nodes",
-                "remote: {hosts: ['a@b:2222']}, networkPolicy: {enabled: true}|remote.hosts names a@b:2222, but the"
-                        + " NetworkPolicy allows no connection to port 2222",
-            })
-    void refusesInvalidValuesOverSsh(String values, String sentence) {
-        var all = "{mode: remote, %s}".formatted(values == null ? "" : values);
-        assertThat(RenderedChart.errorOf(all)).contains(sentence.strip());
+    @CsvSource(delimiter = '|', textBlock = """
+        settings: {interval: 0}|settings.interval is 0: set a time from 1s to 24h, for a single cycle would end the pod
+        settings: {grace: 1441m}|settings.grace is 1441m: set a time from 0s to 24h
+        settings: {exemptUsers: ['99999999999']}|settings.exemptUsers names 99999999999, which is no uid
+        settings: {maxDevicesPerUserMode: audit}|settings.maxDevicesPerUserMode is audit, but there is no limit
+        settings: {httpHost: 127.0.0.1}|settings.httpHost is 127.0.0.1, where neither the probes nor Prometheus reach
+        remote: {hosts: [gpu-1]}|remote.hosts is set, which means other machines than the nodes: set mode=remote
+        serviceMonitor: {enabled: true}, service: {enabled: false}|serviceMonitor.enabled needs a Service
+        serviceMonitor: {enabled: true}, networkPolicy: {enabled: true}|the NetworkPolicy keeps it out: name it in networkPolicy.ingressFrom
+        prometheusRule: {enabled: true}|prometheusRule.enabled looks for the series that the ServiceMonitor brings, but there is none
+        prometheusRule: {enabled: true}, serviceMonitor: {enabled: true, interval: 121s}|serviceMonitor.interval is 121s, too rare
+        settings: {gpuTimeout: 2m, lockTimeout: 10s}|probes.startup gives up after 295 s, but with settings.gpuTimeout and settings.lockTimeout the \
+        first cycle may take 300 s
+        settings: {httpPort: 1023}|settings.httpPort is 1023, where only a process with a right that this one does not have may listen
+        data: {hostPath: /var/tmp/genv/data}|data.hostPath is /var/tmp/genv/data, which is in settings.stateDir
+        data: {existingClaim: x}|data.existingClaim is set, but each node needs a database of its own
+        data: {maxSize: 4095KiB}|data.maxSize is 4095KiB: set a size from 4MiB to 1024GiB
+        extraEnv: [{name: GENV_ENFORCER_DATA_DIR, value: /x}]|set data.hostPath or data.existingClaim instead
+        settings: {stateDir: /proc}|settings.stateDir is /proc, and mounted there it would hide what the container needs
+        resources: {requests: {memory: 1Gi}, limits: {memory: 1000M}}|resources.requests.memory is 1Gi, more than resources.limits.memory (1000M)
+        prometheusRule: {enabled: true}, settings: {interval: 20m}|prometheusRule.staleAfter is 15m, not longer than
+        commonLabels: {app.kubernetes.io/name: x}|commonLabels sets app.kubernetes.io/name, by which the pods are found
+        extraEnv: [{name: GENV_ENFORCER_MODE, value: audit}]|extraEnv sets GENV_ENFORCER_MODE, which has a value of its own: set settings.mode instead
+        extraEnv: [{name: GENV_ENFORCER_INTERVALL, value: x}]|extraEnv sets GENV_ENFORCER_INTERVALL, but there is no such setting
+        extraEnv: [{name: GENV_ENFORCER_REMOTE_EXIT_ON_ERROR, value: 'true'}]|with which the pod would end and begin all grace periods anew
+        extraEnv: [{name: GENV_ENFORCER_NODE_NAME, value: x}]|extraEnv sets GENV_ENFORCER_NODE_NAME, which is the name of the node: remove it
+        settings: {httpPort: 9000}|settings.httpPort and settings.managementPort are both 9000
+        gpuAccess: {mode: hostDriver}, settings: {nvidiaSmi: /x/nvidia-smi}|settings.nvidiaSmi is set, but gpuAccess.mode is hostDriver
+        extraEnv: [{name: NVIDIA_VISIBLE_DEVICES, value: void}]|set gpuAccess.mode instead
+        openshift: {enabled: true}, serviceAccount: {create: false}|openshift.enabled would allow its privileges to every pod
+        extraVolumes: [{name: state, emptyDir: {}}]|extraVolumes has a volume state, which is a name of the chart's own
+        tls: {clientCa: {existingSecret: x}}|tls.clientCa.existingSecret is set, but the API has no certificate
+        serviceMonitor: {tlsConfig: {serverName: x}}|serviceMonitor.tlsConfig is set, but the API has no certificate
+        serviceMonitor: {enabled: true}, tls: {secretName: a, clientCa: {existingSecret: b}}|serviceMonitor.enabled needs a certificate of Prometheus
+        extraVolumeMounts: [{name: x, mountPath: /etc/genv-enforcer/}]|extraVolumeMounts has something at /etc/genv-enforcer/
+        mode: remote|mode is remote, but no machines are named: set remote.hosts
+        mode: remote|mode is remote, but the keys of the machines are not known: set remote.knownHosts.content
+        mode: remote|mode is remote, but there is no key to log in with: set remote.identity.existingSecret
+        mode: remote, remote: {hosts: [gpu-1]}|mode is remote, but there is no user to log in as: set remote.username
+        mode: remote, remote: {knownHosts: {content: a, existingSecret: b}}|remote.knownHosts has 2 sources: set only one of
+        mode: remote, remote: {identity: {passphraseKey: x}}|remote.identity.passphraseKey opens a key that is not there
+        mode: remote, settings: {stateDir: /srv/genv}|settings.stateDir is /srv/genv, which is a directory of nodes
+        mode: remote, remote: {hosts: ['a@b:2222']}, networkPolicy: {enabled: true}|remote.hosts names a@b:2222, but the NetworkPolicy allows no connection to \
+        port 2222
+        settings: {maxMemoryPerUser: 80x}|don't meet the specifications of the schema
+        settings: {protectedExecutables: [bin/x]}|don't meet the specifications of the schema
+        settings: {stateDir: genv}|don't meet the specifications of the schema
+        settings: {httpAllowedHosts: ['http://x']}|don't meet the specifications of the schema
+        image: {digest: 'sha256:abc'}|don't meet the specifications of the schema
+        resources: {limits: {memory: 384}}|don't meet the specifications of the schema
+        terminationGracePeriodSeconds: 5|don't meet the specifications of the schema
+        prometheusRule: {disabled: [GenvEnforcerNothing]}|don't meet the specifications of the schema
+        prometheusRule: {selector: '{job="x"}'}|don't meet the specifications of the schema
+        nameOverride: '123'|don't meet the specifications of the schema
+        settings: {stateDir: /./proc}|don't meet the specifications of the schema
+        networkPolicy: {sshCidrs: [gpu-1]}|don't meet the specifications of the schema
+        remote: {username: -oProxyCommand}|don't meet the specifications of the schema
+        remote: {runAsUser: 0}|don't meet the specifications of the schema
+        """)
+    void refusesInvalidValues(String values, String sentence) {
+        assertThat(RenderedChart.errorOf("{%s}".formatted(values))).contains(sentence);
     }
 
     /** All errors are reported at once. */
@@ -122,60 +98,24 @@ class ChartValidationTest {
     }
 
     @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "settings: {maxMemoryPerUser: 80x}",
-                "settings: {protectedExecutables: [bin/x]}",
-                "settings: {stateDir: genv}",
-                "settings: {httpAllowedHosts: ['http://x']}",
-                "image: {digest: 'sha256:abc'}",
-                "resources: {limits: {memory: 384}}",
-                "terminationGracePeriodSeconds: 5",
-                "prometheusRule: {disabled: [GenvEnforcerNothing]}",
-                "prometheusRule: {selector: '{job=\"x\"}'}",
-                "nameOverride: '123'",
-                "settings: {stateDir: /./proc}",
-                "networkPolicy: {sshCidrs: [gpu-1]}",
-                "remote: {username: -oProxyCommand}",
-                "remote: {runAsUser: 0}",
-            })
-    void schemaRefusesInvalidValues(String values) {
-        assertThat(RenderedChart.errorOf(values)).contains("don't meet the specifications of the schema");
-    }
-
-    @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "settings: {interval: 24h, killAfter: never, grace: 0, lockTimeout: 1ms, maxDevicesPerUser: 0}",
-                "settings: {nonEnvProcesses: false, envDevices: true, maxDevicesPerUser: 1, maxDevicesPerUserMode:"
-                        + " true}",
-                "{affinity: {}, tolerations: [], runtimeClassName: '', priorityClassName: ''}",
-                "settings: {stateDir: /etc/genv}",
-                "resources: {requests: {memory: 160Mi}, limits: {memory: 160Mi}}",
-                "{prometheusRule: {enabled: true, selector: 'job=\"x\", cluster!~\"a|b\"'}}",
-                "{serviceMonitor: {enabled: true, interval: 5m}, networkPolicy: {enabled: true, ingressFrom:"
-                        + " [{podSelector: {}}]}}",
-                "{service: {enabled: false}, serviceAccount: {create: false}, global: {x: y}}",
-            })
+    @CsvSource(delimiter = ';', quoteCharacter = '`', textBlock = """
+        settings: {interval: 24h, killAfter: never, grace: 0, lockTimeout: 1ms, maxDevicesPerUser: 0}
+        settings: {nonEnvProcesses: false, envDevices: true, maxDevicesPerUser: 1, maxDevicesPerUserMode: true}
+        affinity: {}, tolerations: [], runtimeClassName: '', priorityClassName: ''
+        settings: {stateDir: /etc/genv}
+        resources: {requests: {memory: 160Mi}, limits: {memory: 160Mi}}
+        prometheusRule: {enabled: true, selector: 'job="x", cluster!~"a|b"'}
+        serviceMonitor: {enabled: true, interval: 5m}, networkPolicy: {enabled: true, ingressFrom: [{podSelector: {}}]}
+        service: {enabled: false}, serviceAccount: {create: false}, global: {x: y}
+        mode: remote, remote: {hosts: [raz@gpu-1], SSH, sshConfig: {existingSecret: x}}, POLICY
+        mode: remote, remote: {SSH, hostfile: {existingConfigMap: x}}, POLICY
+        mode: remote, remote: {SSH, sshConfig: {existingSecret: x}, hosts: ['raz@gpu-1:2222'], username: null}, POLICY
+        mode: remote, remote: {SSH, hosts: ['r@[fe80::1%eth0]:65535', 'dom\\user@gpu.example.com']}, POLICY
+        """)
     void acceptsValidValues(String values) {
-        assertThatCode(() -> RenderedChart.of(values)).doesNotThrowAnyException();
-    }
-
-    @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "sshConfig: {existingSecret: x}",
-                "hostfile: {existingConfigMap: x}, hosts: []",
-                "sshConfig: {existingSecret: x}, hosts: ['raz@gpu-1:2222'], username: null",
-                "hosts: ['r@[fe80::1%eth0]:65535', 'dom\\user@gpu.example.com']",
-            })
-    void acceptsValidValuesOverSsh(String values) {
-        var all = """
-            mode: remote
-            networkPolicy: {enabled: true, sshPorts: [22, 65535]}
-            remote: {hosts: [raz@gpu-1], identity: {existingSecret: login}, knownHosts: {existingSecret: known}, %s}
-            """.formatted(values);
-        assertThatCode(() -> RenderedChart.of(all)).doesNotThrowAnyException();
+        var all = values.replace("SSH", "identity: {existingSecret: login}, knownHosts: {existingSecret: known}")
+                .replace("POLICY", "networkPolicy: {enabled: true, sshPorts: [22, 65535]}");
+        assertThatCode(() -> RenderedChart.of("{%s}".formatted(all))).doesNotThrowAnyException();
     }
 
     @Test

@@ -184,24 +184,21 @@ class ReportQueriesTest {
 
     /** The first column is what a user wrote, and the second one the field without its outer quotes. */
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            quoteCharacter = '`',
-            value = {
-                "=1+1 | '=1+1",
-                "+1 | '+1",
-                "-1 | '-1",
-                "@SUM(A1) | '@SUM(A1)",
-                "a=1 | a=1",
-                "a,b | a,b",
-                "a\"b | a\"\"b",
-                "\"=1 | \"\"=1",
-                "\\u00e9 | \\u005cu00e9",
-                "é\u202e | \\u00e9\\u202e",
-                "\ud83d\ude00 | \\U0001f600",
-                "`a\r\n=1` | a\\u000d\\u000a=1",
-                "`\t=1` | \\u0009=1",
-            })
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+        =1+1 | '=1+1
+        +1 | '+1
+        -1 | '-1
+        @SUM(A1) | '@SUM(A1)
+        a=1 | a=1
+        a,b | a,b
+        a"b | a""b
+        "=1 | ""=1
+        \\u00e9 | \\u005cu00e9
+        é\u202e | \\u00e9\\u202e
+        \ud83d\ude00 | \\U0001f600
+        `a\r\n=1` | a\\u000d\\u000a=1
+        `\t=1` | \\u0009=1
+        """)
     void textOfUsersIsNeitherAFormulaNorAControlCharacterNorLong(String name, String field) {
         assertThat(row(name)).isEqualTo("\"" + field + "\",\"h\",,0.0,0.0,0.0,0.0,0.0,0.0");
         assertThat(row("x".repeat(5_000))).hasSizeLessThan(200);

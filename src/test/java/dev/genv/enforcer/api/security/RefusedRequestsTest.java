@@ -120,35 +120,33 @@ class RefusedRequestsTest {
     }
 
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
-                "GET /hosts HTTP/1.1|Host: localhost|200",
-                "GET /hosts HTTP/1.1|Host: evil.example|421",
-                "GET /nowhere HTTP/1.1|Host: evil.example|421",
-                "POST /plan HTTP/1.1|Host: evil.example|421",
-                "GET http://localhost/hosts HTTP/1.1|Host: evil.example|421",
-                "GET http://10.0.0.7:8080/hosts HTTP/1.1|Host: localhost|200",
-                "GET http://evil.example/hosts HTTP/1.1|Host: localhost|421",
-                "GET http://evil.example HTTP/1.1|Host: localhost|421",
-                "GET http://evil.example?x/hosts HTTP/1.1|Host: localhost|421",
-                "GET http://localhost@evil.example/hosts HTTP/1.1|Host: localhost|421",
-                "GET x://evil.example/hosts HTTP/1.1|Host: localhost|421",
-                "GET http:///hosts HTTP/1.1|Host: localhost|421",
-                "GET http://evil.example/hosts HTTP/1.0|X: x|421",
-                "GET /hosts?x=http://evil.example/ HTTP/1.1|Host: localhost|200",
-                "GET http://10.0.0.7/hosts HTTP/1.1|Host: localhost%nOrigin: http://10.0.0.7|200",
-                "GET http://10.0.0.7/hosts HTTP/1.1|Host: localhost%nOrigin: http://localhost:3000|403",
-                "GET /hosts HTTP/1.1|Host: localhost%nHost: evil.example|400",
-                "GET /hosts HTTP/1.1|Host: %s|421",
-                "GET /hosts HTTP/1.1|X-Forwarded-Host: localhost|400",
-                "GET /hosts HTTP/1.0|X: x|200",
-                "GET /hosts HTTP/1.1|Host: localhost%nOrigin: http://localhost|200",
-                "GET /hosts HTTP/1.1|Host: localhost%nOrigin: http://evil.example|403",
-                "GET /hosts HTTP/1.1|Host: localhost%nOrigin: http://localhost%nOrigin: http://evil.example|403",
-                "GET /hosts HTTP/1.0|Origin: http://evil.example|403",
-                "OPTIONS /plan HTTP/1.1|Host: localhost%nOrigin: http://evil.example|403",
-            })
+    @CsvSource(delimiter = '|', textBlock = """
+        GET /hosts HTTP/1.1|Host: localhost|200
+        GET /hosts HTTP/1.1|Host: evil.example|421
+        GET /nowhere HTTP/1.1|Host: evil.example|421
+        POST /plan HTTP/1.1|Host: evil.example|421
+        GET http://localhost/hosts HTTP/1.1|Host: evil.example|421
+        GET http://10.0.0.7:8080/hosts HTTP/1.1|Host: localhost|200
+        GET http://evil.example/hosts HTTP/1.1|Host: localhost|421
+        GET http://evil.example HTTP/1.1|Host: localhost|421
+        GET http://evil.example?x/hosts HTTP/1.1|Host: localhost|421
+        GET http://localhost@evil.example/hosts HTTP/1.1|Host: localhost|421
+        GET x://evil.example/hosts HTTP/1.1|Host: localhost|421
+        GET http:///hosts HTTP/1.1|Host: localhost|421
+        GET http://evil.example/hosts HTTP/1.0|X: x|421
+        GET /hosts?x=http://evil.example/ HTTP/1.1|Host: localhost|200
+        GET http://10.0.0.7/hosts HTTP/1.1|Host: localhost%nOrigin: http://10.0.0.7|200
+        GET http://10.0.0.7/hosts HTTP/1.1|Host: localhost%nOrigin: http://localhost:3000|403
+        GET /hosts HTTP/1.1|Host: localhost%nHost: evil.example|400
+        GET /hosts HTTP/1.1|Host: %s|421
+        GET /hosts HTTP/1.1|X-Forwarded-Host: localhost|400
+        GET /hosts HTTP/1.0|X: x|200
+        GET /hosts HTTP/1.1|Host: localhost%nOrigin: http://localhost|200
+        GET /hosts HTTP/1.1|Host: localhost%nOrigin: http://evil.example|403
+        GET /hosts HTTP/1.1|Host: localhost%nOrigin: http://localhost%nOrigin: http://evil.example|403
+        GET /hosts HTTP/1.0|Origin: http://evil.example|403
+        OPTIONS /plan HTTP/1.1|Host: localhost%nOrigin: http://evil.example|403
+        """)
     void refusesForeignHostsAndOrigins(String line, String headers, int status) throws IOException {
         var answer = send(port, line, headers);
         assertThat(answer.status()).isEqualTo(status);
@@ -158,17 +156,15 @@ class RefusedRequestsTest {
     }
 
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
-                "GET /q/metrics HTTP/1.1|Host: localhost|200",
-                "GET /q/metrics HTTP/1.1|Host: evil.example|421",
-                "GET /q/metrics HTTP/1.1|Host: localhost%nOrigin: http://evil.example|403",
-                "GET http://evil.example/q/metrics HTTP/1.1|Host: localhost|421",
-                "GET http://evil.example/q/health/live HTTP/1.1|Host: localhost|200",
-                "GET /q/health/live HTTP/1.1|Host: evil.example|200",
-                "GET /q/health/live HTTP/1.0|X: x|200",
-            })
+    @CsvSource(delimiter = '|', textBlock = """
+        GET /q/metrics HTTP/1.1|Host: localhost|200
+        GET /q/metrics HTTP/1.1|Host: evil.example|421
+        GET /q/metrics HTTP/1.1|Host: localhost%nOrigin: http://evil.example|403
+        GET http://evil.example/q/metrics HTTP/1.1|Host: localhost|421
+        GET http://evil.example/q/health/live HTTP/1.1|Host: localhost|200
+        GET /q/health/live HTTP/1.1|Host: evil.example|200
+        GET /q/health/live HTTP/1.0|X: x|200
+        """)
     void managementPortAnswersOnlyHealthForForeignHosts(String line, String headers, int status) throws IOException {
         assertThat(send(managementPort, line, headers).status()).isEqualTo(status);
     }

@@ -118,21 +118,19 @@ class ChartSettingsTest {
 
     /** The chart refuses them before the installation, instead of the pod at each start. */
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
-                "interval|999ms|GENV_ENFORCER_INTERVAL",
-                "mode|off|GENV_ENFORCER_MODE",
-                "maxDevicesPerUser|1000000000|GENV_ENFORCER_MAX_DEVICES_PER_USER",
-                "grace|86401s|GENV_ENFORCER_GRACE",
-                "killAfter|999ms|GENV_ENFORCER_KILL_AFTER",
-                "compliancePeriod|0|GENV_ENFORCER_COMPLIANCE_PERIOD",
-                "stateDir|genv|GENV_ENFORCER_STATE_DIR",
-                "genvMetrics|some|GENV_ENFORCER_GENV_METRICS",
-                "exemptUsers|[4294967295]|GENV_ENFORCER_EXEMPT_USERS",
-                "protectedExecutables|[x]|GENV_ENFORCER_PROTECTED_EXECUTABLES",
-                "httpAllowedHosts|[x:80]|GENV_ENFORCER_HTTP_ALLOWED_HOSTS",
-            })
+    @CsvSource(delimiter = '|', textBlock = """
+        interval|999ms|GENV_ENFORCER_INTERVAL
+        mode|off|GENV_ENFORCER_MODE
+        maxDevicesPerUser|1000000000|GENV_ENFORCER_MAX_DEVICES_PER_USER
+        grace|86401s|GENV_ENFORCER_GRACE
+        killAfter|999ms|GENV_ENFORCER_KILL_AFTER
+        compliancePeriod|0|GENV_ENFORCER_COMPLIANCE_PERIOD
+        stateDir|genv|GENV_ENFORCER_STATE_DIR
+        genvMetrics|some|GENV_ENFORCER_GENV_METRICS
+        exemptUsers|[4294967295]|GENV_ENFORCER_EXEMPT_USERS
+        protectedExecutables|[x]|GENV_ENFORCER_PROTECTED_EXECUTABLES
+        httpAllowedHosts|[x:80]|GENV_ENFORCER_HTTP_ALLOWED_HOSTS
+        """)
     void chartRefusesWhatTheServiceRefuses(String value, String bad, String variable) {
         RenderedChart.errorOf("settings: {%s: %s}".formatted(value, bad));
         var environment = Map.of(variable, bad.replaceAll("[\\[\\]]", ""));

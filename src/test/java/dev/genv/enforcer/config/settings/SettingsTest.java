@@ -288,21 +288,19 @@ class SettingsTest {
     }
 
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
-                "API_TOKEN|s3cret|there is no such setting; did you mean GENV_ENFORCER_API_TOKEN_FILE?",
-                "REMOTE_PASSPHRASE|s3cret|there is no such setting; did you mean GENV_ENFORCER_REMOTE_PASSPHRASE_FILE?",
-                "API_TOKEN_FILE|s3cret|expected an absolute path",
-                "REMOTE_PASSPHRASE_FILE|/s3cret|expected a file that can be read",
-                "WEBHOOK_SECRET_FILE|/s3cret|expected a file",
-                "WEBHOOK_URL_FILE|/s3cret|expected a file",
-                "WEBHOOK_URL|hooks.example.org/s3cret|expected an address",
-                "WEBHOOK_URL|https://user:s3cret@hooks.example.org/|expected an address",
-                "WEBHOOK_URL|https://hooks.example.org/s3cret#x|expected an address",
-                "WEBHOOK_URL|https://hooks.example.org/ s3cret|expected an address",
-                "WEBHOOK_URL|http://hooks.example.org/s3cret|expected https, or http on localhost",
-            })
+    @CsvSource(delimiter = '|', textBlock = """
+        API_TOKEN|s3cret|there is no such setting; did you mean GENV_ENFORCER_API_TOKEN_FILE?
+        REMOTE_PASSPHRASE|s3cret|there is no such setting; did you mean GENV_ENFORCER_REMOTE_PASSPHRASE_FILE?
+        API_TOKEN_FILE|s3cret|expected an absolute path
+        REMOTE_PASSPHRASE_FILE|/s3cret|expected a file that can be read
+        WEBHOOK_SECRET_FILE|/s3cret|expected a file
+        WEBHOOK_URL_FILE|/s3cret|expected a file
+        WEBHOOK_URL|hooks.example.org/s3cret|expected an address
+        WEBHOOK_URL|https://user:s3cret@hooks.example.org/|expected an address
+        WEBHOOK_URL|https://hooks.example.org/s3cret#x|expected an address
+        WEBHOOK_URL|https://hooks.example.org/ s3cret|expected an address
+        WEBHOOK_URL|http://hooks.example.org/s3cret|expected https, or http on localhost
+        """)
     void reportsAnErrorWithoutASecret(String variable, String value, String reason) {
         assertThat(errors(Map.of(variable, value)))
                 .noneMatch(line -> line.contains(SECRET))
