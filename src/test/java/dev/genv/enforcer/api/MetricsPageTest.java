@@ -40,8 +40,6 @@ import org.junit.jupiter.params.provider.CsvSource;
 @TestProfile(TokenProtectedNode.class)
 class MetricsPageTest {
     private static final Path PAGE = Path.of("src/site/markdown/metrics.md");
-    private static final Pattern HEADER = Pattern.compile("(?m)^# (HELP|TYPE) (genv_enforcer_\\w+) (.*)$");
-    private static final Pattern SAMPLE = Pattern.compile("(?m)^(genv_enforcer_\\w+)\\{(.*)} [^ ]+$");
     private static final Pattern LABEL = Pattern.compile("(\\w+)=\"(?:[^\"\\\\]|\\\\.)*\"");
     private static final Pattern ANY_SAMPLE = Pattern.compile("(?m)^([a-zA-Z_:]\\w*)(?:\\{(.*)})? [^ ]+$");
     private static final int FEWEST = 15;
@@ -59,16 +57,40 @@ class MetricsPageTest {
     void thePageListsEveryMetricWithItsTypeLabelsAndMeaning() throws IOException {
         enforcer.runCycle();
         SampleCycles.record(registry);
-        var text = exported();
-        var meanings = headers(text, "HELP");
+        var text = scrape().text().replace("\r", "");
+        var exported = Exposition.parse(text).only(name -> name.startsWith("genv_enforcer_"));
+        var labels = labelsOfMetrics(text);
         var table = new StringBuilder("| metric | type | labels | meaning |\n| --- | --- | --- | --- |\n");
-        var types = headers(text, "TYPE");
-        types.forEach((family, type) -> {
-            var name = nameOf(family, type);
-            table.append("| `%s` | %s | %s | %s |\n".formatted(name, type, labels(text, name), meanings.get(family)));
+        exported.types().forEach((family, type) -> {
+            // In OpenMetrics a counter's family has no suffix, but its samples have one.
+            var name = type.equals("counter") && !family.endsWith("_total") ? family + "_total" : family;
+            // The samples of a timer or histogram have its name and a suffix.
+            var found = Stream.of("", "_bucket", "_count", "_sum")
+                    .flatMap(suffix -> labels.getOrDefault(name + suffix, Set.of()).stream())
+                    .filter(label -> !label.equals("le"))
+                    .distinct()
+                    .sorted()
+                    .map("`%s`"::formatted)
+                    .collect(Collectors.joining(", "));
+            table.append("| `%s` | %s | %s | %s |\n"
+                    .formatted(
+                            name,
+                            type,
+                            found.isEmpty() ? "–" : found,
+                            exported.descriptions().get(family)));
         });
-        assertThat(types).hasSizeGreaterThan(FEWEST);
+
+        assertThat(exported.types()).hasSizeGreaterThan(FEWEST);
         GeneratedSection.assertSection(PAGE, "metrics", table.toString());
+    }
+
+    private static Map<String, Set<String>> labelsOfMetrics(String text) {
+        var found = new TreeMap<String, Set<String>>();
+        ANY_SAMPLE.matcher(text).results().forEach(sample -> {
+            var labels = found.computeIfAbsent(sample.group(1), _ -> new TreeSet<>());
+            LABEL.matcher(String.valueOf(sample.group(2))).results().forEach(label -> labels.add(label.group(1)));
+        });
+        return found;
     }
 
     /** The queries of the chart's alerts and dashboard. */
@@ -77,7 +99,7 @@ class MetricsPageTest {
         new FakeNvidiaSmi(TokenProtectedNode.TOOLS).gpus(1).status("0, 1, 16384, 40, 0, [N/A], [N/A]\n");
         enforcer.runCycle();
         SampleCycles.record(registry);
-        var exported = labelsOfMetrics(exported());
+        var exported = labelsOfMetrics(scrape().text().replace("\r", ""));
         ChartQueriesTest.metrics().forEach((metric, labels) -> {
             assertThat(exported).containsKey(metric);
             assertThat(exported.get(metric)).as(metric).containsAll(labels);
@@ -110,10 +132,6 @@ class MetricsPageTest {
         }
     }
 
-    private String exported() throws IOException {
-        return scrape().text().replace("\r", "");
-    }
-
     /** The service answers once it has read the token. */
     private RawHttp.Answer scrape(String... accepted) throws IOException {
         var http = new RawHttp(port);
@@ -123,44 +141,5 @@ class MetricsPageTest {
                 "/q/metrics",
                 Stream.concat(Stream.of(token), Stream.of(accepted).map("Accept: %s"::formatted))
                         .toArray(String[]::new));
-    }
-
-    /** In OpenMetrics a counter's family has no suffix, but its samples have one. */
-    private static String nameOf(String family, String type) {
-        return type.equals("counter") && !family.endsWith("_total") ? family + "_total" : family;
-    }
-
-    private static Map<String, String> headers(String text, String kind) {
-        return HEADER.matcher(text)
-                .results()
-                .filter(header -> header.group(1).equals(kind))
-                .collect(Collectors.toMap(
-                        header -> header.group(2), header -> header.group(3), (one, _) -> one, TreeMap::new));
-    }
-
-    /** The names of the labels of a metric; the samples of a timer or histogram have its name and a suffix. */
-    private static String labels(String text, String metric) {
-        return SAMPLE.matcher(text)
-                .results()
-                .filter(sample ->
-                        sample.group(1).replaceFirst("_(bucket|count|sum)$", "").equals(metric))
-                .flatMap(sample -> LABEL.matcher(sample.group(2)).results())
-                .map(label -> label.group(1))
-                .filter(label -> !label.equals("le"))
-                .map("`%s`"::formatted)
-                .collect(Collectors.collectingAndThen(
-                        Collectors.toCollection(TreeSet::new),
-                        labels -> labels.isEmpty() ? "–" : String.join(", ", labels)));
-    }
-
-    private static Map<String, Set<String>> labelsOfMetrics(String text) {
-        var found = new TreeMap<String, Set<String>>();
-        ANY_SAMPLE.matcher(text).results().forEach(sample -> {
-            var labels = found.computeIfAbsent(sample.group(1), _ -> new TreeSet<>());
-            if (sample.group(2) != null) {
-                LABEL.matcher(sample.group(2)).results().forEach(label -> labels.add(label.group(1)));
-            }
-        });
-        return found;
     }
 }

@@ -15,6 +15,7 @@ import io.netty.handler.codec.http.HttpResponseEncoder;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpVersion;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -48,38 +49,20 @@ class ClientConnectionTest {
     }
 
     @Test
-    void doesNotLimitTheTimeOfARequest() {
+    void closesWhenNoFurtherHeadArrivesAfterTheLastAnswerAndDoesNotLimitTheTimeOfRequests() {
         connection.beginRequest();
-
+        connection.beginRequest();
+        connection.endRequest();
         advanceTime(100 * HEAD_TIMEOUT.toMillis());
-
         assertThat(connection.isIdle()).isFalse();
         assertThat(channel.isOpen()).isTrue();
-    }
 
-    @Test
-    void closesWhenNoFurtherHeadArrivesAfterAnAnswer() {
-        connection.beginRequest();
-        advanceTime(HEAD_TIMEOUT.toMillis());
         connection.endRequest();
-
         advanceTime(HEAD_TIMEOUT.toMillis() - 1);
         assertThat(connection.isIdle()).isTrue();
         assertThat(channel.isOpen()).isTrue();
-
         advanceTime(1);
         assertThat(channel.isOpen()).isFalse();
-    }
-
-    @Test
-    void waitsForTheLastOfSeveralRequests() {
-        connection.beginRequest();
-        connection.beginRequest();
-        connection.endRequest();
-
-        advanceTime(HEAD_TIMEOUT.toMillis());
-
-        assertThat(channel.isOpen()).isTrue();
     }
 
     @Test
@@ -97,17 +80,12 @@ class ClientConnectionTest {
     }
 
     @Test
-    void passesOnRequestsUpToTheLimit() {
+    void closesTheConnectionAboveTheLimitOfRequests() {
         addCodec();
         send(REQUEST.repeat(ClientConnection.MAX_PENDING_REQUESTS));
-        assertThat(requests()).isEqualTo(ClientConnection.MAX_PENDING_REQUESTS);
         assertThat(channel.isOpen()).isTrue();
-    }
+        send(REQUEST);
 
-    @Test
-    void closesTheConnectionAboveTheLimit() {
-        addCodec();
-        send(REQUEST.repeat(ClientConnection.MAX_PENDING_REQUESTS + 1));
         assertThat(requests()).isEqualTo(ClientConnection.MAX_PENDING_REQUESTS);
         assertThat(channel.isOpen()).isFalse();
     }
@@ -142,19 +120,15 @@ class ClientConnectionTest {
     }
 
     @Test
-    void passesOnSingleBytesToACodecAddedLater() {
+    void passesOnSingleBytesToACodecAddedLaterAndLimitsItsRequests() {
         addDetection();
         for (var letter : REQUEST.split("", -1)) {
             send(letter);
         }
         assertThat(requests()).isEqualTo(1);
         assertThat(channel.isOpen()).isTrue();
-    }
 
-    @Test
-    void limitsRequestsOfACodecAddedLater() {
-        addDetection();
-        send(REQUEST.repeat(ClientConnection.MAX_PENDING_REQUESTS + 1));
+        send(REQUEST.repeat(ClientConnection.MAX_PENDING_REQUESTS));
         assertThat(requests()).isEqualTo(ClientConnection.MAX_PENDING_REQUESTS);
         assertThat(channel.isOpen()).isFalse();
     }
@@ -210,21 +184,12 @@ class ClientConnectionTest {
     }
 
     @Test
-    void admitsUpToTheTotalOfAllAddresses() {
-        limit.admit(connection("a"));
-        limit.admit(connection("b"));
-        limit.admit(connection("c"));
-
-        assertThat(limit.admit(connection("d"))).isEmpty();
-    }
-
-    @Test
     void closesTheOldestIdleConnectionAtTheTotalLimit() {
         var oldest = connection("a");
-        limit.admit(oldest);
-        limit.admit(connection("b"));
-        limit.admit(connection("c"));
-        limit.admit(connection("d"));
+        assertThat(limit.admit(oldest)).isEmpty();
+        for (var other : List.of("b", "c", "d")) {
+            assertThat(limit.admit(connection(other))).isEmpty();
+        }
 
         assertThat(limit.admit(connection("e"))).containsSame(oldest);
     }
@@ -241,25 +206,17 @@ class ClientConnectionTest {
     }
 
     @Test
-    void closesIdleConnectionsBeforeThoseWithARequest() {
-        var busy = connection("a");
-        var idle = connection("a");
-        limit.admit(busy);
-        limit.admit(idle);
-        limit.admit(connection("a"));
-        busy.beginRequest();
-
-        assertThat(limit.admit(connection("a"))).containsSame(idle);
-    }
-
-    @Test
-    void closesTheOldestConnectionWhenNoneIsIdle() {
+    void closesIdleConnectionsBeforeThoseWithARequestAndThenTheOldest() {
         var oldest = connection("a");
-        for (var each : new ClientConnection[] {oldest, connection("a"), connection("a")}) {
-            limit.admit(each);
-            each.beginRequest();
-        }
+        var idle = connection("a");
+        var all = List.of(oldest, idle, connection("a"));
+        all.forEach(limit::admit);
+        oldest.beginRequest();
+        var next = connection("a");
+        assertThat(limit.admit(next)).containsSame(idle);
 
+        all.get(2).beginRequest();
+        next.beginRequest();
         assertThat(limit.admit(connection("a"))).containsSame(oldest);
     }
 

@@ -3,6 +3,7 @@ package dev.genv.enforcer.api.stream;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -24,7 +25,6 @@ import dev.genv.enforcer.testsupport.RawHttp;
 import dev.genv.enforcer.testsupport.sse.SseClient;
 import io.quarkus.runtime.ShutdownEvent;
 import io.vertx.core.Vertx;
-import io.vertx.core.http.HttpServer;
 import io.vertx.ext.web.Router;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -40,9 +40,8 @@ import java.util.Locale;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
-import org.awaitility.Awaitility;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -62,11 +61,28 @@ class EventStreamsTest {
     private static final int OVERHEAD = 1 << 10;
 
     private final EventLog log = new EventLog();
-    private Duration heartbeat = HANG;
     private final Vertx vertx = Vertx.vertx();
     private final List<SseClient> clients = new ArrayList<>();
-    private @Nullable EventStreams streams;
-    private @Nullable HttpServer server;
+    private EventStreams streams;
+    private int port;
+
+    @BeforeEach
+    void start() throws Exception {
+        start(HANG);
+    }
+
+    private void start(Duration heartbeat) throws Exception {
+        streams = new EventStreams(log, json(), heartbeat, new ClientSlots(64, EventStreams.MAX_OF_AN_ADDRESS));
+        var router = Router.router(vertx);
+        streams.register(router);
+        port = vertx.createHttpServer()
+                .requestHandler(router)
+                .listen(0, "localhost")
+                .toCompletionStage()
+                .toCompletableFuture()
+                .get(HANG.toSeconds(), TimeUnit.SECONDS)
+                .actualPort();
+    }
 
     @AfterEach
     void close() throws Exception {
@@ -78,6 +94,7 @@ class EventStreamsTest {
     void sendsEventsInTheirOrderFromTheConnectionOn() throws Exception {
         append(opened("raz", "gpu-1"));
         var client = connect("/events");
+        await().until(client::lastId, id(1)::equals);
         append(opened("raz", "gpu-2"), problem("gpu-2"), new EventContent.ServiceStarted("1", "audit"));
 
         assertThat(client.response().headers().firstValue("Content-Type")).contains("text/event-stream");
@@ -85,15 +102,13 @@ class EventStreamsTest {
         var first = client.next();
         assertThat(first.id()).isEqualTo(id(2));
         assertThat(first.type()).isEqualTo("violation_opened");
-        assertThat(data(first).at("/violation/host").asText()).isEqualTo("gpu-2");
-        assertThat(data(first).at("/type").asText()).isEqualTo("violation_opened");
-        assertThat(data(first).at("/at").asText()).isEqualTo(AT.toString());
-        assertThat(data(first).has("problem")).isFalse();
+        assertThat(first.data())
+                .contains("\"type\":\"violation_opened\"", "\"at\":\"%s\"".formatted(AT), "\"host\":\"gpu-2\"")
+                .doesNotContain("\"problem\"");
         var second = client.next();
         assertThat(second.type()).isEqualTo("problem_began");
-        assertThat(data(second).at("/host").asText()).isEqualTo("gpu-2");
-        assertThat(data(second).at("/problem/code").asText()).isEqualTo("busy");
-        assertThat(data(client.next()).at("/mode").asText()).isEqualTo("audit");
+        assertThat(second.data()).contains("\"host\":\"gpu-2\"", "\"problem\":{\"code\":\"busy\"");
+        assertThat(client.next().data()).contains("\"mode\":\"audit\"");
     }
 
     @Test
@@ -107,14 +122,6 @@ class EventStreamsTest {
         assertThat(fromTheStart.next().id()).isEqualTo(id(1));
         var header = connect("/events?last_event_id=" + id(0), EventId.HEADER, id(2));
         assertThat(header.next().id()).as("the header is newer").isEqualTo(id(3));
-    }
-
-    @Test
-    void theClientKnowsItsPositionBeforeTheFirstEvent() throws Exception {
-        append(problem("a"));
-        var client = connect("/events");
-
-        Awaitility.await().atMost(HANG).until(client::lastId, id(1)::equals);
     }
 
     @ParameterizedTest
@@ -153,12 +160,15 @@ class EventStreamsTest {
     void aClientThatKnowsAnEventOfAnotherRunGetsAGap() throws Exception {
         append(problem("a"), problem("b"));
         for (var foreign : new String[] {new EventId(UUID.randomUUID(), 1).toString(), id(3)}) {
-            var client = connect("/events", EventId.HEADER, foreign);
-            var gap = client.next();
-            assertThat(gap.type()).isEqualTo("gap");
-            assertThat(gap.id()).isEqualTo(id(2));
-            assertThat(data(gap).at("/reason").asText()).isEqualTo("other_run");
+            assertGap(connect("/events", EventId.HEADER, foreign), 2, "other_run");
         }
+    }
+
+    private void assertGap(SseClient client, long sequence, String reason) throws Exception {
+        var gap = client.next();
+        assertThat(gap.type()).isEqualTo("gap");
+        assertThat(gap.id()).isEqualTo(id(sequence));
+        assertThat(data(gap).at("/reason").asText()).isEqualTo(reason);
     }
 
     @Test
@@ -167,11 +177,8 @@ class EventStreamsTest {
             append(problem("a"));
         }
         var client = connect("/events", EventId.HEADER, id(1));
-        var gap = client.next();
-        assertThat(gap.type()).isEqualTo("gap");
-        assertThat(gap.id()).isEqualTo(id(EventLog.MAX_EVENTS + 2));
-        assertThat(data(gap).at("/reason").asText()).isEqualTo("not_in_memory");
 
+        assertGap(client, EventLog.MAX_EVENTS + 2, "not_in_memory");
         append(problem("b"));
         assertThat(client.next().id()).isEqualTo(id(EventLog.MAX_EVENTS + 3));
     }
@@ -179,15 +186,10 @@ class EventStreamsTest {
     @Test
     void anEventThatIsTooLargeIsAGap() throws Exception {
         var client = connect("/events");
-        append(
-                new EventContent.ViolationOpened(
-                        violation(KnownRules.ENV_MEMORY, "raz", "a", "x".repeat(EventFrames.LARGEST))),
-                problem("a"));
+        var large = violation(KnownRules.ENV_MEMORY, "raz", "a", "x".repeat(EventFrames.LARGEST));
+        append(new EventContent.ViolationOpened(large), problem("a"));
 
-        var gap = client.next();
-        assertThat(gap.type()).isEqualTo("gap");
-        assertThat(gap.id()).isEqualTo(id(1));
-        assertThat(data(gap).at("/reason").asText()).isEqualTo("too_large");
+        assertGap(client, 1, "too_large");
         assertThat(client.next().id()).isEqualTo(id(2));
     }
 
@@ -205,11 +207,11 @@ class EventStreamsTest {
 
     @Test
     void aHeartbeatPassesOnThePositionOfAClientWithoutEvents() throws Exception {
-        heartbeat = Duration.ofMillis(20);
+        start(Duration.ofMillis(20));
         var client = connect("/violations/stream");
         append(problem("a"), problem("b"));
 
-        Awaitility.await().atMost(HANG).until(client::lastId, id(2)::equals);
+        await().until(client::lastId, id(2)::equals);
     }
 
     @Test
@@ -219,17 +221,15 @@ class EventStreamsTest {
             clients.add(connect("/events"));
             assertThat(clients.getLast().response().statusCode()).isEqualTo(200);
         }
-        var refused = new RawHttp(port()).get("/events");
+        var refused = new RawHttp(port).get("/events");
         assertThat(refused.status()).isEqualTo(503);
         assertThat(refused.head().toLowerCase(Locale.ROOT))
                 .contains("retry-after: 10", "content-type: application/problem+json");
-        assertThat(streams().readers.size()).isEqualTo(EventStreams.MAX_OF_AN_ADDRESS);
-        assertThat(streams().slots.refused()).isEqualTo(1);
+        assertThat(streams.readers.size()).isEqualTo(EventStreams.MAX_OF_AN_ADDRESS);
+        assertThat(streams.slots.refused()).isEqualTo(1);
 
         clients.getFirst().close();
-        Awaitility.await()
-                .atMost(HANG)
-                .until(() -> connect("/events").response().statusCode() == 200);
+        await().until(() -> connect("/events").response().statusCode() == 200);
     }
 
     @Test
@@ -237,11 +237,11 @@ class EventStreamsTest {
         var client = connect("/events");
         append(problem("a"));
         client.next();
-        streams().stop(new ShutdownEvent());
+        streams.stop(new ShutdownEvent());
 
         assertThat(client.next().type()).isEqualTo("end");
-        assertThat(new RawHttp(port()).get("/events").status()).isEqualTo(503);
-        Awaitility.await().atMost(HANG).until(() -> streams().readers.size() == 0);
+        assertThat(new RawHttp(port).get("/events").status()).isEqualTo(503);
+        await().until(() -> streams.readers.size() == 0);
     }
 
     @ParameterizedTest
@@ -261,7 +261,7 @@ class EventStreamsTest {
         "GET /events,Accept: text/event-stream;q=0,406,text/event-stream"
     })
     void everyMistakeIsProblemJson(String request, String header, int status, String detail) throws Exception {
-        var answer = new RawHttp(port())
+        var answer = new RawHttp(port)
                 .send(request + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
                         + (header == null ? "" : header + "\r\n") + "\r\n");
 
@@ -276,7 +276,7 @@ class EventStreamsTest {
 
     @Test
     void clientsThatDoNotReadAreDisconnectedAndTheOthersGetEveryEvent() throws Exception {
-        heartbeat = Duration.ofSeconds(1);
+        start(Duration.ofSeconds(1));
         var reading = new ArrayList<SseClient>();
         for (var i = 0; i < READING; i++) {
             reading.add(connect("/events"));
@@ -285,7 +285,7 @@ class EventStreamsTest {
         for (var i = 0; i < STALLED; i++) {
             stalled.add(stall());
         }
-        Awaitility.await().atMost(HANG).until(() -> streams().readers.size() == READING + STALLED);
+        await().until(() -> streams.readers.size() == READING + STALLED);
 
         long largestQueue = 0;
         for (var cycle = 0; cycle < CYCLES; cycle++) {
@@ -301,8 +301,8 @@ class EventStreamsTest {
         }
 
         assertThat(largestQueue).isBetween(1L, (long) EventReader.QUEUE_BYTES + EventFrames.LARGEST + OVERHEAD);
-        assertThat(streams().frames.bytes()).isBetween(1, EventFrames.MAX_BYTES);
-        Awaitility.await().atMost(HANG).until(() -> streams().readers.size() == READING);
+        assertThat(streams.frames.bytes()).isBetween(1, EventFrames.MAX_BYTES);
+        await().until(() -> streams.readers.size() == READING);
         for (var socket : stalled) {
             assertThat(isDisconnected(socket)).isTrue();
         }
@@ -311,20 +311,20 @@ class EventStreamsTest {
     @Test
     void theEndOfTheServiceDoesNotWaitForClientsThatDoNotRead() throws Exception {
         var socket = stall();
-        Awaitility.await().atMost(HANG).until(() -> streams().readers.size() == 1);
-        Awaitility.await().atMost(HANG).until(() -> {
+        await().until(() -> streams.readers.size() == 1);
+        await().until(() -> {
             append(events());
             return largestQueue() >= EventReader.QUEUE_BYTES / 2;
         });
 
-        streams().stop(new ShutdownEvent());
-        Awaitility.await().atMost(HANG).until(() -> streams().readers.size() == 0);
+        streams.stop(new ShutdownEvent());
+        await().until(() -> streams.readers.size() == 0);
         assertThat(isDisconnected(socket)).isTrue();
     }
 
     /** The bytes that wait for the client for which most are waiting. */
     private long largestQueue() {
-        return streams().readers.stream()
+        return streams.readers.stream()
                 .mapToLong(EventReader::queuedBytes)
                 .max()
                 .orElse(0);
@@ -340,7 +340,7 @@ class EventStreamsTest {
         var socket = new Socket();
         socket.setReceiveBufferSize(4096);
         socket.setSoTimeout((int) HANG.toMillis());
-        socket.connect(new InetSocketAddress(InetAddress.getByName("localhost"), port()));
+        socket.connect(new InetSocketAddress(InetAddress.getByName("localhost"), port));
         socket.getOutputStream()
                 .write("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
         return socket;
@@ -370,34 +370,9 @@ class EventStreamsTest {
         return json;
     }
 
-    private EventStreams streams() {
-        var known = streams;
-        if (known == null) {
-            known = new EventStreams(log, json(), heartbeat, new ClientSlots(64, EventStreams.MAX_OF_AN_ADDRESS));
-            streams = known;
-        }
-        return known;
-    }
-
-    private int port() throws Exception {
-        var running = server;
-        if (running == null) {
-            var router = Router.router(vertx);
-            streams().register(router);
-            running = vertx.createHttpServer()
-                    .requestHandler(router)
-                    .listen(0, "localhost")
-                    .toCompletionStage()
-                    .toCompletableFuture()
-                    .get(HANG.toSeconds(), TimeUnit.SECONDS);
-            server = running;
-        }
-        return running.actualPort();
-    }
-
     private SseClient connect(String target, String... headers) throws Exception {
         try {
-            var client = SseClient.connect(port(), target, headers);
+            var client = SseClient.connect(port, target, headers);
             clients.add(client);
             return client;
         } catch (IOException e) {
