@@ -12,18 +12,14 @@ import static org.hamcrest.Matchers.nullValue;
 
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.telemetry.RequestLabels;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
-import io.micrometer.core.instrument.Meter;
-import io.micrometer.core.instrument.Tags;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.specification.RequestSender;
 import jakarta.inject.Inject;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.attribute.PosixFilePermissions;
 import org.eclipse.microprofile.config.inject.ConfigProperty;
 import org.junit.jupiter.api.MethodOrderer.OrderAnnotation;
 import org.junit.jupiter.api.Order;
@@ -55,11 +51,7 @@ class NodeApiTest {
         assertThat(enforcer.latest()).isEmpty();
 
         management().get("/q/health/started").then().statusCode(503);
-        management()
-                .get("/q/health/ready")
-                .then()
-                .statusCode(503)
-                .body("checks[0].data.reason", equalTo("no cycle has ended yet"));
+        management().get("/q/health/ready").then().statusCode(503).body(containsString("no cycle has ended yet"));
         management().get("/q/health/live").then().statusCode(200);
         when().get("/hosts").then().statusCode(200).body("$", hasSize(0));
         when().get("/snapshot").then().statusCode(200).body("size()", equalTo(0));
@@ -73,7 +65,7 @@ class NodeApiTest {
                 .post("/plan")
                 .then()
                 .statusCode(503)
-                .body("detail", containsString("no cycle"));
+                .body(containsString("no cycle"));
     }
 
     @Test
@@ -102,64 +94,32 @@ class NodeApiTest {
     @Test
     @Order(3)
     void becomesReadyWhenNvidiaSmiReturns() throws IOException {
-        Files.createDirectories(
-                NVIDIA_SMI.getParent(),
-                PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwxr-xr-x")));
-        Files.copy(Path.of("docker/demo/nvidia-smi"), NVIDIA_SMI, StandardCopyOption.COPY_ATTRIBUTES);
-        Files.writeString(NVIDIA_SMI.resolveSibling("nvidia-smi.gpus"), "0, GPU-0, 0\n");
+        new FakeNvidiaSmi(NVIDIA_SMI.getParent()).gpus(1);
         assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.SUCCESS);
 
-        var hasAllRights = CurrentProcess.hasRequiredCapabilities();
-        management().get("/q/health/ready").then().statusCode(hasAllRights ? 200 : 503);
+        var snapshot = enforcer.latest().orElseThrow().fleet().snapshots().getFirst();
+        var missing = snapshot.details().missingPrivileges();
+        management().get("/q/health/ready").then().statusCode(missing.isEmpty() ? 200 : 503);
         when().get("/hosts")
                 .then()
-                .body("[0].host", notNullValue())
+                .body("[0].host", equalTo(snapshot.host()))
                 .body("[0].status", equalTo("ok"))
                 .body("[0].devices", equalTo(1))
                 .body("[0].last_observed", notNullValue())
                 .body("[0].observation_ms", notNullValue())
                 .body("[0].problems.findAll { it.code != 'missing_privilege' }", hasSize(0))
-                .body("[0].problems.size()", equalTo(missingPrivileges()))
-                .body("[0].missing_privileges.size()", equalTo(missingPrivileges()))
-                .body("[0].missing_privileges", hasAllRights ? hasSize(0) : hasItem("SYS_PTRACE"));
+                .body("[0].problems", hasSize(missing.size()))
+                .body("[0].missing_privileges", equalTo(missing));
+        assertThat(missing.isEmpty()).isEqualTo(CurrentProcess.hasRequiredCapabilities());
         when().get("/status").then().body("late", equalTo(false)).body("error", nullValue());
-        var host =
-                enforcer.latest().orElseThrow().fleet().snapshots().getFirst().host();
-        when().get("/snapshot").then().body("'%s'.processes.processes".formatted(host), hasSize(0));
+        when().get("/snapshot").then().body("'%s'.processes.processes".formatted(snapshot.host()), hasSize(0));
         when().get("/users/root").then().statusCode(200).body("user", equalTo("root"));
         management()
                 .get("/q/metrics")
                 .then()
                 .body(containsString("genv_enforcer_cycles_total{result=\"success\"} 1.0"))
                 .body(containsString("genv_enforcer_cycle_duration_seconds_count 2"))
-                .body(containsString("genv_enforcer_active_violations{mode=\"audit\",rule=\"env-owner\"} 0.0"))
                 .body(containsString("genv_enforcer_violations_total{mode=\"audit\",rule=\"env-owner\"} 0.0"))
-                .body(containsString("genv_enforcer_host_observation_seconds{host="))
                 .body(containsString("jvm_memory_used_bytes"));
-    }
-
-    private int missingPrivileges() {
-        return enforcer.latest()
-                .orElseThrow()
-                .fleet()
-                .snapshots()
-                .getFirst()
-                .details()
-                .missingPrivileges()
-                .size();
-    }
-
-    @Test
-    @Order(6)
-    void everyDocumentedPathHasItsOwnLabel() {
-        var paths = when().get("/q/openapi?format=json")
-                .jsonPath()
-                .<String, Object>getMap("paths")
-                .keySet();
-        for (var path : paths) {
-            var labelled = new RequestLabels()
-                    .map(new Meter.Id("http.server.requests", Tags.of("uri", path), null, null, Meter.Type.TIMER));
-            assertThat(labelled.getTag("uri")).isEqualTo(path);
-        }
     }
 }

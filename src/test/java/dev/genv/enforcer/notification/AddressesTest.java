@@ -21,6 +21,7 @@ import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -45,31 +46,25 @@ class AddressesTest {
                 new FakeHost(host("gpu-2")).setAccounts(Map.of("eve", 1003L))));
     }
 
-    @Test
-    void nameOfTheAccountWithTheDomain() {
-        assertThat(byName().of(HOST, 1003)).contains("raz@example.org");
-        assertThat(byName().of(HOST, 100_007)).contains("raz@example.org");
-    }
-
-    @Test
-    void unknownUserHasNoAddress() {
-        assertThat(byName().of(HOST, 7)).isEmpty();
-        assertThat(none().of(HOST, 1003)).isEmpty();
-    }
-
     /** A name must not add a recipient or a header. */
     @Test
-    void nameThatIsNoLocalPartHasNoAddress() {
+    void nameOfTheAccountWithTheDomainIfItIsALocalPart() {
+        assertThat(byName().of(HOST, 1003)).contains("raz@example.org");
+        assertThat(byName().of(HOST, 100_007)).contains("raz@example.org");
         assertThat(byName().of(HOST, 1004)).isEmpty();
         assertThat(byName().of(HOST, 1005)).isEmpty();
+        assertThat(byName().of(HOST, 7)).isEmpty();
+        assertThat(new Addresses(Optional.empty(), Optional.empty(), users).of(HOST, 1003))
+                .isEmpty();
     }
 
     @Test
     void fileTakesPrecedence() throws IOException {
         var file = file("# people\nraz = r.a.z@example.com # boss\n\n1004=four@example.com\n");
-        assertThat(byNameOrFile(file).of(HOST, 1003)).contains("r.a.z@example.com");
-        assertThat(byNameOrFile(file).of(HOST, 1004)).contains("four@example.com");
-        assertThat(byFile(file).of(HOST, 7)).isEmpty();
+        assertThat(byName(file).of(HOST, 1003)).contains("r.a.z@example.com");
+        assertThat(byName(file).of(HOST, 1004)).contains("four@example.com");
+        assertThat(new Addresses(Optional.empty(), Optional.of(file), users).of(HOST, 7))
+                .isEmpty();
     }
 
     /** The same uid may belong to different people on different machines. */
@@ -77,9 +72,8 @@ class AddressesTest {
     void ambiguousUserHasNoAddress() throws IOException {
         var both = Set.of("gpu-1", "gpu-2");
         assertThat(byName().of(both, 1003)).isEmpty();
-        assertThat(byNameOrFile(file("raz=a@b.org\neve=c@d.org\n")).of(both, 1003))
-                .isEmpty();
-        assertThat(byNameOrFile(file("1003=team@b.org\n")).of(both, 1003)).contains("team@b.org");
+        assertThat(byName(file("raz=a@b.org\neve=c@d.org\n")).of(both, 1003)).isEmpty();
+        assertThat(byName(file("1003=team@b.org\n")).of(both, 1003)).contains("team@b.org");
     }
 
     @ParameterizedTest
@@ -97,20 +91,19 @@ class AddressesTest {
                 "raz=ä@b.org"
             })
     void invalidLineIsReportedWithItsNumber(String line) throws IOException {
-        var file = Files.writeString(folder.resolve("addresses"), "eve=eve@example.org\n" + line + "\n");
-        assertThatThrownBy(() -> new AddressFile(file).read()).hasMessage("line 2 is not name=address");
+        var file = file("eve=eve@example.org\n" + line + "\n");
+        assertThatThrownBy(file::read).hasMessage("line 2 is not name=address");
     }
 
     @Test
     void formerContentStaysWhileTheFileIsUnusable() throws IOException {
-        var path = Files.writeString(folder.resolve("addresses"), "raz=a@b.org\n");
-        var file = new AddressFile(path);
+        var file = file("raz=a@b.org\n");
         assertThat(file.addresses()).containsOnlyKeys("raz");
-        Files.writeString(path, "raz=\n");
+        file("raz=\n");
         assertThat(file.addresses()).containsOnlyKeys("raz");
-        Files.delete(path);
+        Files.delete(folder.resolve("addresses"));
         assertThat(file.addresses()).containsOnlyKeys("raz");
-        Files.writeString(path, "eve=c@d.org\n");
+        file("eve=c@d.org\n");
         assertThat(file.addresses()).containsOnlyKeys("eve");
     }
 
@@ -124,20 +117,8 @@ class AddressesTest {
         return new AddressFile(Files.writeString(folder.resolve("addresses"), content));
     }
 
-    private Addresses none() {
-        return new Addresses(Optional.empty(), Optional.empty(), users);
-    }
-
-    private Addresses byName() {
-        return new Addresses(Optional.of("{user}@example.org"), Optional.empty(), users);
-    }
-
-    private Addresses byFile(AddressFile file) {
-        return new Addresses(Optional.empty(), Optional.of(file), users);
-    }
-
-    private Addresses byNameOrFile(AddressFile file) {
-        return new Addresses(Optional.of("{user}@example.org"), Optional.of(file), users);
+    private Addresses byName(AddressFile... files) {
+        return new Addresses(Optional.of("{user}@example.org"), Stream.of(files).findFirst(), users);
     }
 
     /** Images often run as uid 1000, which can be that of any user of the machine. */
@@ -176,20 +157,17 @@ class AddressesTest {
 
     /** The message of one person must not reach the other one. */
     @Test
-    void ambiguousUidHasNoName() {
+    void ambiguousUidHasNoNameAndFormerMachinesAreForgotten() {
+        var both = Set.of("gpu-1", "gpu-2");
         users.update(fleet(
                 machine("gpu-1", Map.of("raz", 1003L, "paul", 1004L, "toor", 0L, "root", 0L)),
                 machine("gpu-2", Map.of("eve", 1003L, "paul", 1004L))));
-        assertThat(users.nameOf(Set.of("gpu-1", "gpu-2"), 1003)).isEmpty();
+        assertThat(users.nameOf(both, 1003)).isEmpty();
         assertThat(users.nameOf(HOST, 0)).isEmpty();
-        assertThat(users.nameOf(Set.of("gpu-1", "gpu-2"), 1004)).contains("paul");
-    }
+        assertThat(users.nameOf(both, 1004)).contains("paul");
 
-    @Test
-    void updateForgetsFormerMachines() {
-        users.update(fleet(machine("gpu-1", Map.of("raz", 1003L))));
         users.update(fleet());
-        assertThat(users.nameOf(HOST, 1003)).isEmpty();
+        assertThat(users.nameOf(HOST, 1004)).isEmpty();
     }
 
     private static FakeHost machine(String name, Map<String, Long> accounts) {

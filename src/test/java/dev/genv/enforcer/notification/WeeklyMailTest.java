@@ -9,6 +9,7 @@ import dev.genv.enforcer.notification.MailSender.MailServer;
 import dev.genv.enforcer.notification.MailSender.MailServer.Tls;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import io.vertx.core.Vertx;
+import jakarta.mail.internet.MimeMessage;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.ZoneId;
@@ -60,16 +61,15 @@ class WeeklyMailTest {
 
     @Test
     void sendsTheSevenDaysBeforeMondayAtEightOnce() throws Exception {
-        run();
+        weekly.check();
         passTo("2026-11-23T07:59:59+01:00");
-        run();
+        weekly.check();
         assertThat(greenMail.getReceivedMessages()).isEmpty();
 
         passTo("2026-11-23T08:00:00+01:00");
-        run();
-        run();
-        assertThat(greenMail.getReceivedMessages()).hasSize(1);
-        var mail = greenMail.getReceivedMessages()[0];
+        weekly.check();
+        weekly.check();
+        var mail = onlyMail();
         assertThat(mail.getAllRecipients()).extracting(String::valueOf).containsExactly("admin@example.org");
         assertThat(mail.getSubject()).isEqualTo("genv-enforcer: GPU hours from 16 Nov 2026 to 23 Nov 2026");
         assertThat(mail.getContent().toString()).contains("the report");
@@ -79,32 +79,37 @@ class WeeklyMailTest {
                         ZonedDateTime.parse("2026-11-23T08:00:00+01:00[Europe/Berlin]"));
 
         time.pass(WEEK);
-        run();
+        weekly.check();
         assertThat(greenMail.getReceivedMessages()).hasSize(2);
+    }
+
+    private MimeMessage onlyMail() {
+        assertThat(greenMail.getReceivedMessages()).hasSize(1);
+        return greenMail.getReceivedMessages()[0];
     }
 
     @Test
     void neitherARestartNorAClockThatIsSetBackRepeatsIt() throws Exception {
-        run();
+        weekly.check();
         passTo("2026-11-23T08:30:00+01:00");
-        run();
+        weekly.check();
 
         restart();
-        run();
+        weekly.check();
         time.setWallBack(Duration.ofHours(2));
-        run();
+        weekly.check();
         time.pass(Duration.ofHours(2));
-        run();
+        weekly.check();
 
         assertThat(greenMail.getReceivedMessages()).hasSize(1);
     }
 
     @Test
     void whatWasDueWhileTheServiceDidNotRunFollows() throws Exception {
-        run();
+        weekly.check();
         passTo("2026-12-09T12:00:00+01:00");
         restart();
-        run();
+        weekly.check();
 
         assertThat(greenMail.getReceivedMessages()).hasSize(1);
         assertThat(periods).endsWith(ZonedDateTime.parse("2026-12-07T08:00:00+01:00[Europe/Berlin]"));
@@ -113,28 +118,28 @@ class WeeklyMailTest {
     @Test
     void wrongClockEndsTheReportsNotForEver() throws Exception {
         time.pass(Duration.ofDays(3650));
-        run();
+        weekly.check();
         time.setWallBack(Duration.ofDays(3650));
-        run();
+        weekly.check();
         time.pass(WEEK);
-        run();
+        weekly.check();
 
         assertThat(greenMail.getReceivedMessages()).hasSize(1);
     }
 
     @Test
     void failureIsTriedAgainLater() throws Exception {
-        run();
+        weekly.check();
         passTo("2026-11-23T08:00:00+01:00");
         isFailing = true;
-        run();
+        weekly.check();
         isFailing = false;
-        run();
+        weekly.check();
         assertThat(greenMail.getReceivedMessages()).as("not at once").isEmpty();
         assertThat(weekly.problem()).hasValue("the report cannot be written: the disk hangs");
 
         time.pass(Duration.ofMinutes(2));
-        run();
+        weekly.check();
         assertThat(greenMail.getReceivedMessages()).hasSize(1);
         assertThat(weekly.problem()).isEmpty();
     }
@@ -143,17 +148,13 @@ class WeeklyMailTest {
     void refusedReportIsGivenUp() throws Exception {
         try (var smtp = ScriptedSmtp.refusing("RCPT", "550 no such user")) {
             weekly = weekly(smtp.port());
-            run();
+            weekly.check();
             passTo("2026-11-23T08:00:00+01:00");
-            run();
-            run();
+            weekly.check();
+            weekly.check();
             assertThat(weekly.problem().orElseThrow()).contains("550 no such user");
             assertThat(smtp.lines()).containsOnlyOnce("RCPT TO:<admin@example.org>");
         }
-    }
-
-    private void run() {
-        weekly.check();
     }
 
     private void restart() {

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.api.plan;
 
 import static io.restassured.RestAssured.given;
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.hamcrest.Matchers.contains;
 import static org.hamcrest.Matchers.containsString;
 import static org.hamcrest.Matchers.equalTo;
@@ -32,7 +33,7 @@ class PlanResourceTest {
 
     @Test
     void returnsViolationsAndActionsOfThePolicy() {
-        plan("{\"non_env_processes\": true, \"env_memory\": true, \"max_devices_per_user\": 0}", SNAPSHOTS)
+        var answer = plan("{\"non_env_processes\": true, \"env_memory\": true, \"max_devices_per_user\": 0}", SNAPSHOTS)
                 .statusCode(200)
                 .body("violations.rule", contains("non-env-processes", "max-devices-per-user", "env-memory"))
                 .body("violations[0].message", equalTo("Process 5434 is not running in a GPU environment"))
@@ -40,19 +41,14 @@ class PlanResourceTest {
                 .body("violations[0].user", nullValue())
                 .body("violations[0].environment", nullValue())
                 .body("violations[0].devices", contains(0))
-                .body("violations[0].processes[0].pid", equalTo(5434))
-                .body("violations[0].processes[0].uid", nullValue())
-                .body("actions", hasSize(3))
-                .body("actions[0].type", equalTo("terminate"))
-                .body("actions[0].pid", equalTo(812))
-                .body("actions[0].devices", contains(0))
-                .body("actions[0].rules", contains("max-devices-per-user", "env-memory"))
-                .body("actions[1].pid", equalTo(5434))
-                .body("actions[2].type", equalTo("detach"))
-                .body("actions[2].host", equalTo("gpu-1"))
-                .body("actions[2].environment", equalTo("40"))
-                .body("actions[2].device", equalTo(0))
-                .body("actions[2].pid", nullValue());
+                .body("violations[0].processes.pid", contains(5434));
+
+        assertThat(answer.extract().asString().replaceFirst(".*\"actions\":", ""))
+                .isEqualTo("""
+                    [{"type":"terminate","host":"gpu-1","user":"raz","pid":812,"devices":[0],"rules":["max-devices-per-user","env-memory"]},
+                    {"type":"terminate","host":"gpu-1","pid":5434,"devices":[0],"rules":["non-env-processes"]},
+                    {"type":"detach","host":"gpu-1","user":"raz","environment":"40","device":0,"rules":["max-devices-per-user"]}]}\
+                    """.replace("\n", ""));
     }
 
     @Test

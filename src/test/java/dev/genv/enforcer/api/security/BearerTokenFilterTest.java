@@ -10,7 +10,9 @@ import io.quarkus.test.junit.QuarkusTest;
 import io.quarkus.test.junit.TestProfile;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import org.eclipse.microprofile.config.inject.ConfigProperty;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -54,6 +56,7 @@ class BearerTokenFilterTest {
                         () -> assertThat(http.get("/hosts", headers).status()).isEqualTo(status));
     }
 
+    /** Also paths that do not exist. */
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -63,9 +66,21 @@ class BearerTokenFilterTest {
                 "/snapshot",
                 "/policy",
                 "/status",
+                "/events",
+                "/violations/stream",
                 "/q/metrics",
                 "/q/openapi",
-                "/q"
+                "/q",
+                "/no/such/path",
+                "/q/swagger-ui",
+                "/q/dev",
+                "/plan",
+                "/q/health;x",
+                "/Q/HEALTH",
+                "/index.htm",
+                "/page/none.js",
+                "/page/main.js;x",
+                "/application.properties",
             })
     void refusesRequestsWithoutTheToken(String path) throws IOException {
         var answer = http.get(path);
@@ -74,20 +89,39 @@ class BearerTokenFilterTest {
                 .containsIgnoringCase("WWW-Authenticate: Bearer")
                 .containsIgnoringCase("Content-Type: application/problem+json");
         assertThat(answer.text()).contains("\"status\": 401").doesNotContain(TokenProtectedNode.TOKEN);
-        assertThat(http.get(path, AUTHORIZATION).status()).isIn(200, 404);
+    }
+
+    @Test
+    void acceptsRequestsWithTheToken() throws IOException {
+        for (var path :
+                List.of("/violations", "/hosts", "/snapshot", "/policy", "/status", "/q/metrics", "/q/openapi")) {
+            assertThat(http.get(path, AUTHORIZATION).status()).as(path).isEqualTo(200);
+        }
+        for (var path : List.of("/events", "/violations/stream")) {
+            assertThat(http.get(path + "?last_event_id=x", AUTHORIZATION).status())
+                    .isEqualTo(400);
+        }
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"/events", "/violations/stream"})
-    void streamsRequireTheToken(String path) throws IOException {
-        assertThat(http.get(path).status()).isEqualTo(401);
-        assertThat(http.get(path + "?last_event_id=x", AUTHORIZATION).status()).isEqualTo(400);
+    @ValueSource(
+            strings = {"/q/metrics", "/q/metrics/", "/q/metrics/x", "/q", "/", "/q/health/../metrics", "/q//metrics"})
+    void theManagementPortRefusesThemToo(String path) throws IOException {
+        assertThat(management.get(path).status()).isEqualTo(401);
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"/no/such/path", "/q/swagger-ui", "/q/dev", "/plan", "/%", "/q/health;x", "/Q/HEALTH"})
-    void unknownPathsRequireTheTokenToo(String path) throws IOException {
-        assertThat(http.get(path).status()).isIn(400, 401);
+    /** The files of the page. */
+    @Test
+    void filesNeedNoToken() throws IOException {
+        var folder = Path.of("src/main/resources/META-INF/resources");
+        try (var files = Files.walk(folder)) {
+            for (var file : files.filter(Files::isRegularFile).toList()) {
+                assertThat(http.get("/" + folder.relativize(file)).status())
+                        .as("%s", file)
+                        .isEqualTo(200);
+            }
+        }
+        assertThat(http.get("/").status()).isEqualTo(200);
     }
 
     @ParameterizedTest
@@ -95,13 +129,6 @@ class BearerTokenFilterTest {
     void healthNeedsNoToken(String path) throws IOException {
         assertThat(management.get(path).status()).isIn(200, 503);
         assertThat(management.get(path).text()).contains("\"checks\"");
-    }
-
-    @ParameterizedTest
-    @ValueSource(
-            strings = {"/q/metrics", "/q/metrics/", "/q/metrics/x", "/q", "/", "/q/health/../metrics", "/q//metrics"})
-    void otherManagementPathsRequireTheToken(String path) throws IOException {
-        assertThat(management.get(path).status()).isEqualTo(401);
     }
 
     /** No spelling of a path gets past the token by looking like a path of health. */
@@ -127,6 +154,14 @@ class BearerTokenFilterTest {
                 "http://localhost/q/health/../metrics",
                 "http://localhost/q/health@/../metrics",
                 "/q/health/../../violations",
+                "/%",
+                "//",
+                "/./",
+                "/page/",
+                "/page/../violations",
+                "/page/%2e%2e/violations",
+                "/page/../index.html",
+                "/page/main.js/",
             })
     void unusualPathsDoNotBypassTheToken(String target) throws IOException {
         var answer = http.get(target);

@@ -13,7 +13,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -21,8 +20,6 @@ import org.junit.jupiter.api.Test;
 @Tag("long")
 class PageSecurityIT extends PageSuite {
     private static final String TOKEN = "correct-horse.battery~staple";
-    private static final Path FILES = Path.of("src/main/resources/META-INF/resources");
-
     /** Not on the empty page, which has no storage. */
     private static final String RECORD_TITLES = """
         if (location.protocol === 'http:') {
@@ -137,36 +134,6 @@ class PageSecurityIT extends PageSuite {
     }
 
     @Test
-    void filesNeedNoTokenAndDataDoes() throws IOException {
-        var token = Files.writeString(directory.resolve("token"), TOKEN);
-        var http = new RawHttp(node.set("API_TOKEN_FILE", token).startService().port());
-
-        for (var path : paths()) {
-            assertThat(http.get(path).status()).as(path).isEqualTo(200);
-        }
-        for (var path : List.of(
-                "/violations",
-                "/policy",
-                "/status",
-                "/index.htm",
-                "//",
-                "/./",
-                "/page/",
-                "/page/none.js",
-                "/page/../violations",
-                "/page/%2e%2e/violations",
-                "/page/../index.html",
-                "/page/main.js/",
-                "/page/main.js;x",
-                "/application.properties")) {
-            assertThat(http.get(path).status()).as(path).isIn(400, 401);
-        }
-        assertThat(http.send("POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-                        .status())
-                .isIn(401, 421);
-    }
-
-    @Test
     void asksForTheTokenAndKeepsItInTheTab() throws IOException {
         node.set("API_TOKEN_FILE", Files.writeString(directory.resolve("token"), TOKEN))
                 .set("MODE", "audit");
@@ -195,14 +162,5 @@ class PageSecurityIT extends PageSuite {
                 .doesNotContain(TOKEN);
         var other = openWindow().open("");
         assertThat(other.dialog()).isVisible();
-    }
-
-    private static List<String> paths() throws IOException {
-        try (var files = Files.walk(FILES)) {
-            return Stream.concat(
-                            Stream.of("/"),
-                            files.filter(Files::isRegularFile).map(file -> "/" + FILES.relativize(file)))
-                    .toList();
-        }
     }
 }
