@@ -75,7 +75,7 @@ class ViolationsResourceTest {
                 .isEqualTo("""
                     [{"rule":"env-memory","host":"gpu-1","status":"active","mode":"enforce","message":"Environment a is using 1153m
                      on device 0 which is 104m over its capacity of 1000mi","user":"raz","environment":"a","devices":[0],
-                    "processes":[{"pid":812,"start_time":991232,"command":"python","uid":1003,"user":"1003","user_by":null,
+                    "processes":[{"pid":812,"start_time":991232,"command":"python","uid":1003,"user":null,"user_by":null,
                     "membership":{"by":"environ"},"workload":null}],
                     "first_seen":"2026-11-20T10:00:00Z","last_seen":"2026-11-20T10:00:00Z","cycles":1,
                     "actions":[{"type":"terminate","host":"gpu-1","pid":812,"signal":"TERM","at":"2026-11-20T10:00:00Z",

@@ -10,34 +10,25 @@ import java.net.SocketException;
 import java.net.UnknownHostException;
 import java.nio.channels.UnsupportedAddressTypeException;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.ExecutionException;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.Arguments;
-import org.junit.jupiter.params.provider.MethodSource;
 
 class StartFailureTest {
-    @ParameterizedTest
-    @MethodSource("failures")
-    void namesTheAddressTheReasonAndTheVariables(Exception cause, String reason) {
-        assertThat(report(new RuntimeException("Unable to start HTTP server", new ExecutionException(cause))))
+    @Test
+    void namesTheAddressTheReasonAndTheVariables() {
+        var reasons = Map.of(
+                new BindException("Address already in use"),
+                        "the port is in use, or this machine does not have the address",
+                new UnknownHostException("gpu-1"), "the host name cannot be resolved",
+                new UnsupportedAddressTypeException(), "this machine does not support this kind of address",
+                new SocketException("Permission denied"), "Permission denied");
+        reasons.forEach((cause, reason) -> assertThat(
+                        report(new RuntimeException("Unable to start HTTP server", new ExecutionException(cause))))
                 .isEqualTo(new StartFailure(
                         1,
-                        List.of(
-                                "genv-enforcer cannot start: it cannot listen on a quarkus.http.host port a quarkus.http.port; %s (QUARKUS_HTTP_HOST, QUARKUS_HTTP_PORT)"
-                                        .formatted(reason))));
-    }
-
-    static Stream<Arguments> failures() {
-        return Stream.of(
-                Arguments.of(
-                        new BindException("Address already in use"),
-                        "the port is in use, or this machine does not have the address"),
-                Arguments.of(new UnknownHostException("gpu-1"), "the host name cannot be resolved"),
-                Arguments.of(
-                        new UnsupportedAddressTypeException(), "this machine does not support this kind of address"),
-                Arguments.of(new SocketException("Permission denied"), "Permission denied"));
+                        List.of("genv-enforcer cannot start: it cannot listen on a quarkus.http.host port a"
+                                + " quarkus.http.port; " + reason + " (QUARKUS_HTTP_HOST, QUARKUS_HTTP_PORT)"))));
     }
 
     @Test

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.telemetry;
 
-import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -11,7 +10,6 @@ import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
-import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
@@ -21,6 +19,8 @@ import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import dev.genv.enforcer.testsupport.fake.NoStore;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -28,15 +28,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
-/** The metrics of hosts, violations and actions after complete cycles. */
+/** The metrics of hosts, violations and actions after complete cycles, and the labels of those of Quarkus. */
 class EnforcerMetricsTest {
     private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
     private final FakeTime time = new FakeTime();
-    private final HostBuilder used = host("gpu-1")
-            .devices(2)
-            .with(env("a").attached(0))
-            .with(process(1).inEnvironment("a").uses(0));
+    private final HostBuilder used = host("gpu-1").devices(2).with("env a on 0", "process 1 in a on 0");
     private final FakeHost first = new FakeHost(used);
     private final FakeHost second = new FakeHost(host("gpu-2"));
     private final List<Host> hosts = new ArrayList<>(List.of(first, second));
@@ -143,27 +142,17 @@ class EnforcerMetricsTest {
     }
 
     @Test
-    void countsSkippedActionsByReason() {
-        first.setSnapshot(host("gpu-1")
-                .devices(2)
-                .with(env("a").attached(0))
-                .with(
-                        process(1).inEnvironment("a").uses(1),
-                        process(2).uses(0).immune(Immunity.Kind.PROTECTED, "it runs the screen")));
+    void countsDetachmentsAndSkippedActionsByReason() {
+        first.setSnapshot(
+                host("gpu-1").devices(2).with("env a on 0,1", "process 1 immune on 0", "process 2 in b on 1"));
         cycle(0);
-        cycle(10);
+        assertThat(find("detachments", "outcome", "detached")).hasValue(1);
 
-        assertThat(find("skipped", "reason", "audit")).hasValue(2);
+        first.setSnapshot(host("gpu-1").devices(2).with("env a on 0", "process 1 immune on 0", "process 2 in a on 1"));
+        cycle(10);
+        assertThat(find("skipped", "reason", "audit")).hasValue(1);
         assertThat(find("skipped", "reason", "protected")).hasValue(2);
         assertThat(violations("active.violations", "env-devices", "audit")).hasValue(1);
-    }
-
-    @Test
-    void countsDetachments() {
-        first.setSnapshot(host("gpu-1").devices(2).with(env("a").attached(0, 1)));
-        cycle(0);
-
-        assertThat(find("detachments", "outcome", "detached")).hasValue(1);
     }
 
     private void cycle(long atSecond) {
@@ -191,5 +180,21 @@ class EnforcerMetricsTest {
         return registry.find("genv.enforcer." + name).tags(labels).meters().stream()
                 .mapToDouble(meter -> meter.measure().iterator().next().getValue())
                 .findAny();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "http.server.requests,uri,/hosts,/hosts",
+        "http.server.requests,uri,/violations/{id},/violations/{id}",
+        "http.server.requests,uri,NOT_FOUND,NOT_FOUND",
+        "http.server.requests,uri,/attacker,OTHER",
+        "http.server.requests,method,GET,GET",
+        "http.server.requests,method,BREW,OTHER",
+        "http.server.requests,status,418,418",
+        "genv.enforcer.host.up,uri,/attacker,/attacker",
+    })
+    void replacesLabelValuesChosenByClients(String meter, String label, String value, String expected) {
+        var id = new Meter.Id(meter, Tags.of(label, value), null, null, Meter.Type.TIMER);
+        assertThat(new RequestLabels().map(id).getTag(label)).isEqualTo(expected);
     }
 }

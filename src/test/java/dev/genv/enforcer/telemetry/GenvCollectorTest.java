@@ -1,5 +1,10 @@
 package dev.genv.enforcer.telemetry;
 
+import static dev.genv.enforcer.model.SnapshotPart.ATTACHMENTS;
+import static dev.genv.enforcer.model.SnapshotPart.ENVIRONMENTS;
+import static dev.genv.enforcer.model.SnapshotPart.EVERY_ENVIRON;
+import static dev.genv.enforcer.model.SnapshotPart.EVERY_PROCESS;
+import static dev.genv.enforcer.model.SnapshotPart.PROCESSES;
 import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;

@@ -31,12 +31,11 @@ final class GenvMetricsFixture {
 
     final List<Host> hosts = new ArrayList<>();
     private final CollectorRegistry registry = new CollectorRegistry();
-    private final GenvCollector collector;
     private final Enforcer enforcer;
 
     GenvMetricsFixture(GenvMetrics metrics, boolean isRemote, Host... hosts) {
         this.hosts.addAll(List.of(hosts));
-        collector = new GenvCollector(metrics, isRemote);
+        var collector = new GenvCollector(metrics, isRemote);
         registry.register(collector);
         enforcer = EnforcerFactory.create(
                 EnforcerConfigBuilder.enforcerConfig(() -> List.copyOf(this.hosts))
@@ -45,10 +44,6 @@ final class GenvMetricsFixture {
                 NoStore.records(new ViolationRegistry(10)),
                 Ticker.ofSystem(),
                 List.of(collector));
-    }
-
-    GenvCollector collector() {
-        return collector;
     }
 
     /** Runs a cycle. */

@@ -13,17 +13,17 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** The service accepts every setting of the chart. */
 class ChartSettingsTest {
@@ -63,36 +63,23 @@ class ChartSettingsTest {
         assertThat(read(RenderedChart.of(""))).isEqualTo(SettingsReader.read(new Variables(bare)));
     }
 
-    /** ChartValuesTest compares the other variables with the values. */
+    /** ChartValuesTest compares the variables with the values. */
     @Test
-    void filesAndAddedNamesReachTheServiceOnANode() throws Exception {
-        var settings = read(RenderedChart.ofExample("full"));
-        assertThat(settings.general().nodeName()).contains("node-1");
-        assertThat(settings.http().apiTokenFile()).isPresent();
-        assertThat(settings.http().httpAllowedHosts()).contains("gpu-enforcer.gpu.svc", "enforcer.example.org");
-        assertThat(settings.isRemote()).isFalse();
-    }
+    void filesAndAddedNamesReachTheService() throws Exception {
+        var http = read(RenderedChart.ofExample("full")).http();
+        assertThat(http.apiTokenFile()).isPresent();
+        assertThat(http.httpAllowedHosts()).contains("gpu-enforcer.gpu.svc", "enforcer.example.org");
 
-    @Test
-    void everyValueReachesTheServiceOverSsh() throws Exception {
         var remote = read(RenderedChart.ofExample("remote")).remote();
         assertThat(remote.hosts()).isEmpty();
-        assertThat(Files.readAllLines(remote.hostfile().orElseThrow()))
-                .containsExactly("gpu-1", "raz@gpu-2:2222", "[2001:db8::7]:22");
-        assertThat(remote.username()).contains("genv-enforcer");
+        assertThat(remote.hostfile().orElseThrow()).hasContent("gpu-1\nraz@gpu-2:2222\n[2001:db8::7]:22");
         assertThat(remote.passphraseFile()).isPresent();
         assertThat(remote.sshConfig()).isPresent();
-        assertThat(remote.timeout()).isEqualTo(Duration.ofSeconds(5));
-        assertThat(remote.stateDir()).hasToString("/srv/genv");
-        assertThat(remote.quiet()).isTrue();
-    }
 
-    /** The administrator writes the host file, so the chart sets the other machines in a variable. */
-    @Test
-    void hostListAndHostFileAreCombined() throws Exception {
-        var remote = read(RenderedChart.ofExample("existing")).remote();
-        assertThat(remote.hosts().orElseThrow()).hasToString("[gpu-9]");
-        assertThat(remote.hostfile().orElseThrow()).hasContent("gpu-7");
+        // The administrator writes the host file, so the chart sets the other machines in a variable.
+        var existing = read(RenderedChart.ofExample("existing")).remote();
+        assertThat(existing.hosts().orElseThrow()).hasToString("[gpu-9]");
+        assertThat(existing.hostfile().orElseThrow()).hasContent("gpu-7");
     }
 
     /** The service does not start with an unknown setting. */
@@ -141,33 +128,25 @@ class ChartSettingsTest {
 
     /** The startup probe waits for the longest possible first cycle. */
     @ParameterizedTest
-    @CsvSource({"5m,5s", "30s,2m", "200s,7s", "299500ms,1ms"})
-    void chartStatesTheDurationOfTheFirstCycleOnANode(String gpuTimeout, String lockTimeout) throws Exception {
-        var settings = SettingsReader.read(new Variables(
-                Map.of("GENV_ENFORCER_GPU_TIMEOUT", gpuTimeout, "GENV_ENFORCER_LOCK_TIMEOUT", lockTimeout)));
-        assertThat(RenderedChart.errorOf(
-                        "settings: {gpuTimeout: %s, lockTimeout: %s}".formatted(gpuTimeout, lockTimeout)))
-                .contains(durationOfTheFirstCycle(settings));
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"80s", "10m", "99999ms"})
-    void chartStatesTheDurationOfTheFirstCycleOverSsh(String timeout) throws Exception {
+    @CsvSource(delimiter = '|', textBlock = """
+        settings: {gpuTimeout: 5m, lockTimeout: 5s}       | GPU_TIMEOUT=5m LOCK_TIMEOUT=5s
+        settings: {gpuTimeout: 30s, lockTimeout: 2m}      | GPU_TIMEOUT=30s LOCK_TIMEOUT=2m
+        settings: {gpuTimeout: 200s, lockTimeout: 7s}     | GPU_TIMEOUT=200s LOCK_TIMEOUT=7s
+        settings: {gpuTimeout: 299500ms, lockTimeout: 1ms} | GPU_TIMEOUT=299500ms LOCK_TIMEOUT=1ms
+        {mode: remote, remote: {timeout: 80s}}            | REMOTE_HOSTS=raz@gpu-1 REMOTE_KNOWN_HOSTS=FILE REMOTE_TIMEOUT=80s
+        {mode: remote, remote: {timeout: 10m}}            | REMOTE_HOSTS=raz@gpu-1 REMOTE_KNOWN_HOSTS=FILE REMOTE_TIMEOUT=10m
+        {mode: remote, remote: {timeout: 99999ms}}        | REMOTE_HOSTS=raz@gpu-1 REMOTE_KNOWN_HOSTS=FILE REMOTE_TIMEOUT=99999ms
+        """)
+    void chartStatesTheDurationOfTheFirstCycle(String values, String variables) throws Exception {
         var known = Files.createFile(folder.resolve("known_hosts"));
-        var settings = SettingsReader.read(new Variables(Map.of(
-                "GENV_ENFORCER_REMOTE_HOSTS",
-                "raz@gpu-1",
-                "GENV_ENFORCER_REMOTE_KNOWN_HOSTS",
-                known.toString(),
-                "GENV_ENFORCER_REMOTE_TIMEOUT",
-                timeout)));
-        assertThat(RenderedChart.errorOf("{mode: remote, remote: {timeout: %s}}".formatted(timeout)))
-                .contains(durationOfTheFirstCycle(settings));
-    }
+        var environment = Stream.of(variables.replace("FILE", known.toString()).split(" ", -1))
+                .map(each -> each.split("=", 2))
+                .collect(Collectors.toMap(each -> "GENV_ENFORCER_" + each[0], each -> each[1]));
+        var longest = SettingsReader.read(new Variables(environment)).longestCycle();
 
-    private static String durationOfTheFirstCycle(Settings settings) {
-        return "the first cycle may take %d s,"
-                .formatted(settings.longestCycle().plusMillis(999).toSeconds());
+        assertThat(RenderedChart.errorOf(values))
+                .contains("the first cycle may take %d s,"
+                        .formatted(longest.plusMillis(999).toSeconds()));
     }
 
     private Settings read(RenderedChart chart) throws InvalidSettingsException, IOException, JSchException {

@@ -162,12 +162,12 @@ class SettingsTest {
 
     @Test
     void singleCycleHasNoSafetyLimitsUnlessItsTerminationsAreLimited() throws InvalidSettingsException {
-        var single = new HashMap<>(WITHOUT_MAIL);
-        single.putAll(Map.of("INTERVAL", "0", "GRACE", "5s", "KILL_AFTER", "1s"));
+        var single = with(WITHOUT_MAIL, Map.of("INTERVAL", "0", "GRACE", "5s", "KILL_AFTER", "1s"));
         assertThat(read(single).safetyLimits()).isEqualTo(new SafetyLimits(Duration.ZERO, null, 0));
-
-        single.put("MAX_TERMINATIONS_PER_CYCLE", "3");
-        assertThat(read(single).safetyLimits().maxTerminations()).isEqualTo(3);
+        assertThat(read(with(single, Map.of("MAX_TERMINATIONS_PER_CYCLE", "3")))
+                        .safetyLimits()
+                        .maxTerminations())
+                .isEqualTo(3);
     }
 
     @Test
@@ -193,10 +193,7 @@ class SettingsTest {
     void addressOfTheWebhookMayBeInAFileInsteadOfAVariable() throws Exception {
         var file = Map.of("WEBHOOK_URL_FILE", file("url", "https://hooks.example.org/s3cret\n"));
         assertThat(read(file).notification().webhookUrlFile().orElseThrow()).hasPath("/s3cret");
-
-        var both = new HashMap<>(file);
-        both.put("WEBHOOK_URL", "https://example.org/");
-        assertThat(errors(both))
+        assertThat(errors(with(file, Map.of("WEBHOOK_URL", "https://example.org/"))))
                 .containsExactly("GENV_ENFORCER_WEBHOOK_URL_FILE: expected to be unset with GENV_ENFORCER_WEBHOOK_URL");
     }
 
@@ -387,19 +384,24 @@ class SettingsTest {
 
     @Test
     void loginNeedsUserPasswordAndTls() throws Exception {
-        var login = new HashMap<>(Map.of("MAIL_USER", "gpu", "MAIL_PASSWORD_FILE", file("password", SECRET)));
+        var password = Map.of("MAIL_PASSWORD_FILE", file("password", SECRET));
+        var login = with(password, Map.of("MAIL_USER", "gpu"));
         assertThat(read(login).notification().mailUser()).contains("gpu");
-        login.put("MAIL_TLS", "none");
-        assertThat(errors(login)).singleElement().asString().startsWith("GENV_ENFORCER_MAIL_TLS=none");
-        login.remove("MAIL_USER");
-        assertThat(errors(login)).singleElement().asString().startsWith("GENV_ENFORCER_MAIL_USER");
+        assertThat(errors(with(login, Map.of("MAIL_TLS", "none"))))
+                .singleElement()
+                .asString()
+                .startsWith("GENV_ENFORCER_MAIL_TLS=none");
+        assertThat(errors(password)).singleElement().asString().startsWith("GENV_ENFORCER_MAIL_USER");
     }
 
     @ParameterizedTest
-    @CsvSource({"MAX_DEVICES_PER_USR,did you mean GENV_ENFORCER_MAX_DEVICES_PER_USER?", "QQQQQQQQQQQQQQQ,"})
-    void refusesAnUnknownVariableAndNamesTheNearestSetting(String name, String hint) {
-        assertThat(errors(Map.of(name, "x")))
-                .containsExactly(nameOf(name) + ": there is no such setting" + (hint == null ? "" : "; " + hint));
+    @CsvSource({
+        "MAX_DEVICES_PER_USR,x,; did you mean GENV_ENFORCER_MAX_DEVICES_PER_USER?",
+        "QQQQQQQQQQQQQQQ,x,''",
+        "PORT,8080,; did you mean GENV_ENFORCER_MODE?"
+    })
+    void refusesAnUnknownVariableAndNamesTheNearestSetting(String name, String value, String hint) {
+        assertThat(errors(Map.of(name, value))).containsExactly(nameOf(name) + ": there is no such setting" + hint);
     }
 
     @ParameterizedTest
@@ -413,14 +415,6 @@ class SettingsTest {
     void ignoresVariablesThatKubernetesAdds(String variable) throws InvalidSettingsException {
         var parts = variable.split("=", 2);
         assertThat(read(Map.of(parts[0], parts[1])).isRemote()).isTrue();
-    }
-
-    @Test
-    void refusesAPortThatIsNotOfKubernetes() {
-        assertThat(errors(Map.of("PORT", "8080")))
-                .singleElement()
-                .asString()
-                .startsWith("GENV_ENFORCER_PORT: there is no such setting");
     }
 
     /** Reads these variables beside valid ones for machines and for mails. A blank one is unset. */
