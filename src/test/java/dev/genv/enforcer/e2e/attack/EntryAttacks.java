@@ -27,11 +27,11 @@ final class EntryAttacks {
                         .by(node -> node.useGpuAsAttacker(IN_VICTIM_ENVIRONMENT, 2, 10)),
                 Attack.named("lists the victim's pids in the attacker's environment")
                         .reporting("env-owner", "non-env-processes")
-                        .by(node -> node.writeAndStartStray(node.withAttackerEnvironment(
-                                node.attackerShell(), node.victimShell(), node.victimJob()))),
+                        .by(node -> node.writeAndStartStray(
+                                node.withAttackerEnvironment(node.attackerShell, node.victimShell, node.victimJob()))),
                 Attack.named("forges an environment in the victim's name with every device")
                         .reporting("max-devices-per-user", "non-env-processes")
-                        .by(node -> node.writeAndStartStray(node.withVictimsEnvironment("forged", node.victimShell())
+                        .by(node -> node.writeAndStartStray(node.withVictimsEnvironment("forged", node.victimShell)
                                 .device(0, VICTIM_ENVIRONMENT, "forged")
                                 .device(1, ATTACKER_ENVIRONMENT, "forged")
                                 .device(2, "forged"))),
@@ -40,14 +40,14 @@ final class EntryAttacks {
                         .reporting("env-devices", "env-owner")
                         .by(node -> {
                             node.writeAsAttacker(node.withVictimsEnvironment(
-                                    ATTACKER_ENVIRONMENT, node.attackerShell(), node.victimShell()));
+                                    ATTACKER_ENVIRONMENT, node.attackerShell, node.victimShell));
                             node.useGpuAsAttacker(IN_ATTACKER_ENVIRONMENT, 2, 10);
                         }),
                 Attack.named("adds an environment with the victim's id and a capacity of 1 MB")
                         .reporting("entry_unreadable", "env-owner", "environment_user_unknown", "non-env-processes")
                         .by(node -> {
                             var second = new StateFiles(node.stateDirectory)
-                                    .env(VICTIM_ENVIRONMENT, ATTACKER_UID, ATTACKER_NAME, "1m", node.attackerShell())
+                                    .env(VICTIM_ENVIRONMENT, ATTACKER_UID, ATTACKER_NAME, "1m", node.attackerShell)
                                     .envsJson();
                             var first = node.validState().envsJson();
                             node.writeAsAttacker(
@@ -93,6 +93,6 @@ final class EntryAttacks {
                         .delayedByGrace()
                         .reporting("env-memory", "non-env-processes")
                         .by(node -> node.writeAndStartStray(node.validState()
-                                .env(VICTIM_ENVIRONMENT, HONEST_UID, VICTIM_NAME, "1m", node.victimShell()))));
+                                .env(VICTIM_ENVIRONMENT, HONEST_UID, VICTIM_NAME, "1m", node.victimShell))));
     }
 }

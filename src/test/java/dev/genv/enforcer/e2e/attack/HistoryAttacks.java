@@ -66,7 +66,7 @@ final class HistoryAttacks {
                         .reporting("max-devices-per-user", "membership_unknown", "non-env-processes")
                         .by(node -> {
                             node.restartVictimJobThroughSdk();
-                            var files = node.withVictimPids(node.victimShell(), node.victimJob());
+                            var files = node.withVictimPids(node.victimShell, node.victimJob());
                             node.writeAndStartStray(withOldEnvironment(node, files));
                         }),
                 Attack.named(
@@ -105,7 +105,7 @@ final class HistoryAttacks {
                         .reporting("env-devices", "non-env-processes")
                         .by(node -> {
                             allowInactive(node);
-                            node.writeAsAttacker(withRevivedEnvironment(node, node.victimShell()));
+                            node.writeAsAttacker(withRevivedEnvironment(node, node.victimShell));
                             node.awaitTwoObservations();
                             node.startVictimJob(inEnvironment(NEW_ENVIRONMENT));
                             useBoth(node);
@@ -141,7 +141,7 @@ final class HistoryAttacks {
                         .reporting("env-devices", "env-owner")
                         .by(node -> {
                             var id = "x".repeat(300);
-                            node.writeAsAttacker(node.withVictimsEnvironment(id, node.victimShell()));
+                            node.writeAsAttacker(node.withVictimsEnvironment(id, node.victimShell));
                             node.awaitTwoObservations();
                             node.useGpuAsAttacker(inEnvironment(id), FREE_DEVICE, 10);
                         }),
@@ -191,7 +191,7 @@ final class HistoryAttacks {
                         .by(node -> {
                             node.closeVictimJob();
                             node.startVictimJob(Map.of());
-                            node.writeAsAttacker(node.withVictimPids(node.victimShell(), node.victimJob())
+                            node.writeAsAttacker(node.withVictimPids(node.victimShell, node.victimJob())
                                     .device(0));
                             node.writeAsAttacker(withoutAttachment(node));
                             useBoth(node);
@@ -251,7 +251,7 @@ final class HistoryAttacks {
 
     private static StateFiles withNewEnvironment(TwoUserNode node, @Nullable String capacity) {
         return withoutAttachment(node)
-                .env(NEW_ENVIRONMENT, HONEST_UID, VICTIM_NAME, capacity, node.victimShell())
+                .env(NEW_ENVIRONMENT, HONEST_UID, VICTIM_NAME, capacity, node.victimShell)
                 .device(FREE_DEVICE, NEW_ENVIRONMENT);
     }
 
@@ -265,7 +265,7 @@ final class HistoryAttacks {
     }
 
     private static StateFiles withOldEnvironment(TwoUserNode node, StateFiles files) {
-        return files.env("forged", HONEST_UID, VICTIM_NAME, null, node.victimShell())
+        return files.env("forged", HONEST_UID, VICTIM_NAME, null, node.victimShell)
                 .device(FREE_DEVICE, new Attachment("forged", null, "01/01/2020 00:00:00"));
     }
 
@@ -274,7 +274,7 @@ final class HistoryAttacks {
         for (var i = 0; i < 5; i++) {
             var eid = "kernels-%d-%d".formatted(write, i);
             var kernels = List.of("k".repeat(1 << 20));
-            files.env(eid, ATTACKER_UID, ATTACKER_NAME, null, List.of(node.attackerShell()), kernels);
+            files.env(eid, ATTACKER_UID, ATTACKER_NAME, null, List.of(node.attackerShell), kernels);
         }
         return files;
     }

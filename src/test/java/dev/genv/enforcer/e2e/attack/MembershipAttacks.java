@@ -123,7 +123,7 @@ final class MembershipAttacks {
                             var activate = "exec:GENV_ENVIRONMENT_ID=" + VICTIM_ENVIRONMENT;
                             var job = node.restartVictimJobAs(
                                     HONEST_UID, OUTSIDE, "setsid", "fork", activate, "fork-beside", "clear");
-                            node.writeAsAttacker(node.withVictimPids(node.victimShell(), job.leftBehind(0)));
+                            node.writeAsAttacker(node.withVictimPids(node.victimShell, job.leftBehind(0)));
                             node.awaitTwoObservations();
                             node.useGpuAsVictim(0);
                             node.awaitTwoObservations();
@@ -139,7 +139,7 @@ final class MembershipAttacks {
     /** The attacker removes the shell of bob's next job from his environment, and bob starts the job in this shell. */
     static void removeShellBeforeTheJob(TwoUserNode node, Attack.Step afterTheStart) throws Exception {
         var shell = node.restartVictimJobAs(HONEST_UID, OUTSIDE, "setsid", "pause", "fork", "clear");
-        node.writeAsAttacker(node.withVictimPids(node.victimShell(), shell.pid()));
+        node.writeAsAttacker(node.withVictimPids(node.victimShell, shell.pid()));
         node.awaitTwoObservations();
         node.writeAsAttacker(node.validState());
         node.awaitTwoObservations();

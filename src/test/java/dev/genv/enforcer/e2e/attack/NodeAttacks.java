@@ -136,7 +136,7 @@ final class NodeAttacks {
                         .with("ENV_OWNER", "enforce")
                         .reporting("env-owner")
                         .by(node -> {
-                            node.writeAsAttacker(node.withVictimsEnvironment(VICTIM_ENVIRONMENT, node.victimShell()));
+                            node.writeAsAttacker(node.withVictimsEnvironment(VICTIM_ENVIRONMENT, node.victimShell));
                             node.useGpuAsAttacker(IN_VICTIM_ENVIRONMENT, 0, 10);
                         }),
                 Attack.named("does the same, and lists its pid in the victim's environment")
@@ -146,7 +146,7 @@ final class NodeAttacks {
                         .by(node -> {
                             node.useGpuAsAttacker(IN_VICTIM_ENVIRONMENT, 0, 10);
                             node.writeAsAttacker(node.withVictimsEnvironment(
-                                    VICTIM_ENVIRONMENT, node.victimShell(), node.attackerShell()));
+                                    VICTIM_ENVIRONMENT, node.victimShell, node.attackerShell));
                         }));
     }
 
@@ -197,7 +197,7 @@ final class NodeAttacks {
         var eids = IntStream.range(0, 1_300)
                 .mapToObj(user -> "%d-%d".formatted(cycle, user))
                 .toList();
-        eids.forEach(eid -> files.env(eid, ATTACKER_UID, eid + LONG_USER, null, node.attackerShell()));
+        eids.forEach(eid -> files.env(eid, ATTACKER_UID, eid + LONG_USER, null, node.attackerShell));
         var attached = Stream.concat(eids.stream(), Stream.of(ATTACKER_ENVIRONMENT));
         return files.device(1, attached.toArray(String[]::new)).device(2, eids.toArray(String[]::new));
     }

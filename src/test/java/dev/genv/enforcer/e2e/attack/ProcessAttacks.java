@@ -98,7 +98,7 @@ final class ProcessAttacks {
                         .reporting("membership_unknown")
                         .by(node -> {
                             var process = startWithOverwrittenEnviron(node);
-                            node.writeAsAttacker(node.withAttackerEnvironment(node.attackerShell(), process.pid()));
+                            node.writeAsAttacker(node.withAttackerEnvironment(node.attackerShell, process.pid()));
                             node.useGpuAsAttacker(process, 2, 10);
                         }),
                 Attack.named("sets an id that cannot be decoded")

@@ -47,11 +47,11 @@ final class TwoUserNode implements Closeable {
     final Path rootFolder;
 
     private final Map<String, List<Object>> rootFiles;
-    private final Child victimShell;
-    private final Child attackerShell;
+    final int victimShell;
+    final int attackerShell;
+    Node.Service service;
+    ServiceClient serviceClient;
     private final List<TestProcess> children = new ArrayList<>();
-    private Node.Service service;
-    private ServiceClient serviceClient;
     private TestProcess victimJob;
     private TestProcess attackerProcess;
 
@@ -69,9 +69,9 @@ final class TwoUserNode implements Closeable {
             Files.writeString(rootFolder.resolve(name), "root's own " + name);
         }
         rootFiles = FileVersions.in(rootFolder);
-        victimShell = add(Child.ofUser(TestUsers.HONEST_UID));
+        victimShell = startAs(TestUsers.HONEST_UID, Map.of()).pid();
         victimJob = add(Child.ofUser(TestUsers.HONEST_UID, IN_VICTIM_ENVIRONMENT));
-        attackerShell = add(Child.ofUser(TestUsers.ATTACKER_UID));
+        attackerShell = startAs(TestUsers.ATTACKER_UID, Map.of()).pid();
         write(validState());
         gpus.process(0, victimJob.pid(), "900");
         node.set("NON_ENV_PROCESSES", "enforce")
@@ -86,8 +86,8 @@ final class TwoUserNode implements Closeable {
     /** Returns a copy of the state before an attack. */
     StateFiles validState() {
         return new StateFiles(stateDirectory)
-                .env(VICTIM_ENVIRONMENT, TestUsers.HONEST_UID, VICTIM_NAME, "1000mi", victimShell())
-                .env(ATTACKER_ENVIRONMENT, TestUsers.ATTACKER_UID, ATTACKER_NAME, null, attackerShell())
+                .env(VICTIM_ENVIRONMENT, TestUsers.HONEST_UID, VICTIM_NAME, "1000mi", victimShell)
+                .env(ATTACKER_ENVIRONMENT, TestUsers.ATTACKER_UID, ATTACKER_NAME, null, attackerShell)
                 .device(0, VICTIM_ENVIRONMENT)
                 .device(1, ATTACKER_ENVIRONMENT)
                 .device(2);
@@ -116,14 +116,6 @@ final class TwoUserNode implements Closeable {
         return FileVersions.in(rootFolder).equals(rootFiles);
     }
 
-    int victimShell() {
-        return victimShell.pid();
-    }
-
-    int attackerShell() {
-        return attackerShell.pid();
-    }
-
     int victimJob() {
         return victimJob.pid();
     }
@@ -134,14 +126,6 @@ final class TwoUserNode implements Closeable {
 
     boolean isAttackerProcessAlive() {
         return attackerProcess.isAlive();
-    }
-
-    Node.Service service() {
-        return service;
-    }
-
-    ServiceClient serviceClient() {
-        return serviceClient;
     }
 
     /** Starts another job of bob, which is on no GPU yet. */
@@ -183,7 +167,7 @@ final class TwoUserNode implements Closeable {
     void restartVictimJobThroughSdk() throws IOException {
         victimJob.close();
         victimJob = add(Child.ofUser(TestUsers.HONEST_UID));
-        write(withVictimPids(victimShell(), victimJob()));
+        write(withVictimPids(victimShell, victimJob()));
         gpus.process(0, victimJob(), "10");
         await().until(() -> serviceClient.observe().problems().contains("membership_unknown"));
     }

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.e2e.load;
 
-import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -8,15 +7,12 @@ import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.NodeSuite;
 import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.e2e.TestUsers;
+import dev.genv.enforcer.testsupport.RawHttp;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -197,24 +193,14 @@ class MemoryIT extends NodeSuite {
     }
 
     private static int post(int port, String body) throws IOException, InterruptedException {
-        var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + "/plan"))
-                .header("Content-Type", "application/json")
-                .timeout(HANG)
-                .POST(HttpRequest.BodyPublishers.ofString(body))
-                .build();
-        while (true) { // JUnit's timeout ends it
-            // The service may close a reused connection at the same moment.
-            try (var http = HttpClient.newHttpClient()) {
-                var status = http.send(request, HttpResponse.BodyHandlers.discarding())
-                        .statusCode();
-                if (status != 503) {
-                    return status;
-                }
-            } catch (IOException e) {
-                return DISCONNECTED;
-            }
+        var head = "POST /plan HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n"
+                + "Content-Length: %d\r\n\r\n".formatted(body.length());
+        var status = new RawHttp(port).send(head + body).status();
+        while (status == 503) { // JUnit's timeout ends it
             Thread.sleep(100);
+            status = new RawHttp(port).send(head + body).status();
         }
+        return status;
     }
 
     private static final String POLICY = """
@@ -224,19 +210,18 @@ class MemoryIT extends NodeSuite {
 
     /** Bodies for {@code POST /plan} that are small and take much memory, by their content, created from a number of entries. */
     private static Map<String, IntFunction<String>> hostileBodies() {
+        var nested = "[".repeat(60) + "]".repeat(60);
+        var longField = "\"#" + "n".repeat(4000) + "\":0";
         return Map.of(
-                "empty arrays",
-                count -> array("[]", count),
-                "nested arrays",
-                count -> array("[".repeat(60) + "]".repeat(60), count),
-                "long field names",
-                count -> "{\"snapshots\":{" + repeat("\"#" + "n".repeat(4000) + "\":0", count / 100 + 1) + "}}",
-                "long numbers",
-                count -> array("9".repeat(1000), count / 100 + 1),
+                "empty arrays", count -> array("[]", count),
+                "nested arrays", count -> array(nested, count),
+                "long field names", count -> "{\"snapshots\":{" + repeat(longField, count / 100 + 1) + "}}",
+                "long numbers", count -> array("9".repeat(1000), count / 100 + 1),
                 "processes on many devices",
-                count -> snapshot(repeat(process("#", 3, "a"), count), environment("a", "u".repeat(4096)), 256),
+                        count -> snapshot(repeat(process("#", 3, "a"), count), environment("a", "u".repeat(4096)), 256),
                 "environments",
-                count -> snapshot(repeat(process("#", 1, "#"), count), repeat(environment("#", "#"), count), 1));
+                        count ->
+                                snapshot(repeat(process("#", 1, "#"), count), repeat(environment("#", "#"), count), 1));
     }
 
     private static String array(String element, int count) {

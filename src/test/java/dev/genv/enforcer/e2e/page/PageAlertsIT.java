@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.microsoft.playwright.Locator;
+import com.microsoft.playwright.Route;
 import dev.genv.enforcer.testsupport.browser.Window;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
@@ -14,10 +15,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * A service that does not do its work, or does not answer, is shown above every view. The page shows what is known, nothing else, and
@@ -41,64 +41,59 @@ class PageAlertsIT extends PageSuite {
         assertThat(connection(window)).hasText("no current cycle");
     }
 
-    @ParameterizedTest
-    @CsvSource({
-        "second_enforcer, read_only, No actions: gpu-1",
-        "lock_timeout, nothing_detached, No detachments: gpu-1",
-        "termination_limit_reached, terminations_wait, Termination limit reached: gpu-1",
-        "data_unwritable, memory_only, Database not in use: gpu-1",
-        "notification_failed, reported_only, Messages not delivered: gpu-1",
-        "data_damaged, reported_only, Database was damaged: gpu-1",
-    })
-    void aHostOnWhichTheServiceDoesNotDoAllItsWorkIsShown(String code, String consequence, String alert)
-            throws IOException {
+    @Test
+    void aHostOnWhichTheServiceDoesNotDoAllItsWorkIsShown() throws IOException {
         startObservedService();
+        var shown = Map.of(
+                "second_enforcer read_only", "No actions: gpu-1",
+                "lock_timeout nothing_detached", "No detachments: gpu-1",
+                "termination_limit_reached terminations_wait", "Termination limit reached: gpu-1",
+                "data_unwritable memory_only", "Database not in use: gpu-1",
+                "notification_failed reported_only", "Messages not delivered: gpu-1",
+                "data_damaged reported_only", "Database was damaged: gpu-1");
         var hosts = (ArrayNode) client().json("/hosts");
-        ((ArrayNode) hosts.get(0).path("problems"))
-                .addObject()
-                .put("code", code)
-                .put("consequence", consequence)
-                .put("detail", "it is so");
-
-        var window = openWindow().answer("**/hosts", hosts).open("#/violations");
-
-        assertThat(alerts(window)).containsText(alert);
-    }
-
-    @ParameterizedTest
-    @CsvSource({
-        "503, application/problem+json, '{\"detail\":\"too many clients\"}', too many clients",
-        "200, text/html, <title>Login</title>, the answer cannot be read",
-        "502, text/html, <title>Bad gateway</title>, HTTP status 502",
-    })
-    void aSourceWithoutCurrentAnswersIsShown(int status, String type, String body, String reason) throws IOException {
-        startObservedService();
-        var window = openWindow().withClock().open("#/hosts");
-        assertThat(connection(window)).hasText("live");
-
-        SOURCES.forEach(source -> window.answer(source, status, type, body));
-        awaitAlert(window, "No current data: " + reason);
-
-        assertThat(alerts(window)).containsText("the cycles, the policy, the hosts, the violations, the GPUs");
-        assertThat(alerts(window)).containsText("What you see is from");
-        assertThat(connection(window)).containsText("last answer");
-        SOURCES.forEach(window.page()::unroute);
-        window.passUntil(() -> connection(window).textContent().equals("live"));
-        assertThat(alerts(window)).not().containsText("No current data");
+        var problems = (ArrayNode) hosts.get(0).path("problems");
+        var window = openWindow();
+        for (var each : shown.entrySet()) {
+            var words = each.getKey().split(" ", -1);
+            problems.removeAll()
+                    .addObject()
+                    .put("code", words[0])
+                    .put("consequence", words[1])
+                    .put("detail", "it is so");
+            window.answer("**/hosts", hosts).open("#/violations");
+            assertThat(alerts(window)).containsText(each.getValue());
+        }
     }
 
     @Test
-    void aServiceThatHangsIsShown() throws IOException {
+    void aServiceWithoutCurrentAnswersIsShown() throws IOException {
         startObservedService();
         var window = openWindow().withClock().open("#/hosts");
-        assertThat(connection(window)).hasText("live");
-
-        SOURCES.forEach(source -> window.page().route(source, _ -> {}));
-        awaitAlert(window, "No current data: the service does not answer");
+        Map<String, Consumer<Route>> answers = Map.of(
+                "too many clients",
+                        route -> fulfill(route, 503, "application/problem+json", "{\"detail\":\"too many clients\"}"),
+                "the answer cannot be read", route -> fulfill(route, 200, "text/html", "<title>Login</title>"),
+                "HTTP status 502", route -> fulfill(route, 502, "text/html", "<title>Bad gateway</title>"),
+                "the service does not answer", _ -> {});
+        answers.forEach((reason, answer) -> {
+            assertThat(connection(window)).hasText("live");
+            SOURCES.forEach(source -> window.page().route(source, answer));
+            window.passUntil(() -> alerts(window).textContent().contains("No current data: " + reason));
+            assertThat(alerts(window)).containsText("the cycles, the policy, the hosts, the violations, the GPUs");
+            assertThat(alerts(window)).containsText("What you see is from");
+            assertThat(connection(window)).containsText("last answer");
+            SOURCES.forEach(window.page()::unroute);
+            window.passUntil(() -> connection(window).textContent().equals("live"));
+            assertThat(alerts(window)).not().containsText("No current data");
+        });
     }
 
-    private static void awaitAlert(Window window, String text) {
-        window.passUntil(() -> alerts(window).textContent().contains(text));
+    private static void fulfill(Route route, int status, String type, String body) {
+        route.fulfill(new Route.FulfillOptions()
+                .setStatus(status)
+                .setContentType(type)
+                .setBody(body));
     }
 
     private static Locator alerts(Window window) {

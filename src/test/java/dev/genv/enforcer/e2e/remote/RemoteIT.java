@@ -90,13 +90,23 @@ class RemoteIT {
 
     @Test
     void heldLockPreventsOnlyDetachments() throws IOException {
-        attachTwoDevicesOfAlice(first);
+        first.addUser("alice", ALICE_UID);
+        first.state()
+                .env(
+                        "alices",
+                        ALICE_UID,
+                        "alice",
+                        null,
+                        closeLater(Child.ofUser(ALICE_UID)).pid())
+                .device(0, "alices")
+                .device(1, "alices")
+                .device(2)
+                .write();
+        var devices = first.stateDirectory().resolve("devices.json");
         var stray = startStray(first);
         node.set("NON_ENV_PROCESSES", "true").set("MAX_DEVICES_PER_USER", 1).set("LOCK_TIMEOUT", "300ms");
-
         try (var _ = RealFlock.take(first.stateDirectory().resolve("genv.lock"))) {
             var held = node.runOnce();
-
             assertThat(held.exitCode()).isEqualTo(1);
             assertThat(stray.awaitExit()).isEqualTo(143);
             assertThat(held.out())
@@ -105,14 +115,12 @@ class RemoteIT {
                     .contains("(failed: ")
                     .contains("process %d (java)"
                             .formatted(ProcessHandle.current().pid()));
-            assertThat(devicesJson(first)).hasContent(first.state().devicesJson());
+            assertThat(devices).hasContent(first.state().devicesJson());
         }
 
         var output = node.runOnce();
         assertThat(output.exitCode()).isZero();
-        assertThat(devicesJson(first))
-                .as("%s", output)
-                .hasContent(first.state().device(1).devicesJson());
+        assertThat(devices).as("%s", output).hasContent(first.state().device(1).devicesJson());
     }
 
     /** One machine is known by its certificate and accepts a key of ssh-agent, the other one a key in PKCS#8. */
@@ -157,60 +165,8 @@ class RemoteIT {
         return host.target().split(":", -1)[0];
     }
 
-    @Tag("long")
-    @Test
-    void quotaCountsDevicesOnAllMachinesExceptOnesThatCannotBeReached() throws IOException {
-        var third = startMachine("gpu-3");
-        var listed = List.of(first, second);
-        for (var host : listed) {
-            attachTwoDevicesOfAlice(host);
-        }
-        setHosts(first, second, third);
-        third.stop();
-        var strayThere = startStray(third);
-        var stray = startStray(second);
-
-        var output = node.set("MAX_DEVICES_PER_USER", 3)
-                .set("NON_ENV_PROCESSES", "true")
-                .runOnce();
-
-        assertThat(output.exitCode()).isEqualTo(1);
-        assertThat(output.log()).anyMatch(line -> line.contains(third.target()) && line.contains("host_unreachable"));
-        assertThat(stray.awaitExit()).isEqualTo(143);
-        assertThat(strayThere.isAlive()).isTrue();
-        assertThat(output.out())
-                .hasSize(4)
-                .contains("User alice is using 4 devices on 2 hosts which is 1 more than the maximum allowed");
-        assertThat(output.out().getLast()).endsWith("Detaching environment alices of user alice from device 1");
-        var changed = listed.stream().filter(RemoteIT::isDetached).toList();
-        assertThat(changed).hasSize(1);
-        var there = changed.getFirst();
-        assertThat(output.out().getLast()).startsWith("[%s] ".formatted(there.target()));
-        assertThat(devicesJson(there))
-                .as("byte for byte in genv's form")
-                .hasContent(there.state().device(1).devicesJson());
-    }
-
     interface Step {
         void run(RealSshd host) throws Exception;
-    }
-
-    static Stream<Arguments> faults() {
-        return Stream.of(
-                fault("host_unreachable", RealSshd::stop, RealSshd::start),
-                fault("connect_timeout", RealSshd::freeze, RealSshd::thaw),
-                fault(
-                        "sudo_refused",
-                        atLogin(host -> host.sudoers(RealSshd.ADMIN + " ALL=(ALL) ALL")),
-                        host -> host.sudoers(SUDOERS)),
-                fault(
-                        "answer_too_long",
-                        atLogin(host -> host.setLoginShell("exec cat /dev/zero")),
-                        host -> host.setLoginShell("")));
-    }
-
-    private static Arguments fault(String problem, Step cause, Step remedy) {
-        return Arguments.of(problem, cause, remedy);
     }
 
     /** The agent keeps running as long as its connection, so that a fault of the login shows at the next one. */
@@ -219,6 +175,16 @@ class RemoteIT {
             cause.run(host);
             host.cutConnections();
         };
+    }
+
+    static Stream<Arguments> faults() {
+        return Stream.of(
+                Arguments.of("host_unreachable", (Step) RealSshd::stop, (Step) RealSshd::start),
+                Arguments.of("connect_timeout", (Step) RealSshd::freeze, (Step) RealSshd::thaw),
+                Arguments.of("sudo_refused", atLogin(host -> host.sudoers(RealSshd.ADMIN + " ALL=(ALL) ALL")), (Step)
+                        host -> host.sudoers(SUDOERS)),
+                Arguments.of("answer_too_long", atLogin(host -> host.setLoginShell("exec cat /dev/zero")), (Step)
+                        host -> host.setLoginShell("")));
     }
 
     @Tag("long")
@@ -308,31 +274,8 @@ class RemoteIT {
         return stray;
     }
 
-    private void attachTwoDevicesOfAlice(RealSshd host) throws IOException {
-        host.addUser("alice", ALICE_UID);
-        var shell = closeLater(Child.ofUser(ALICE_UID));
-        host.state()
-                .env("alices", ALICE_UID, "alice", null, shell.pid())
-                .device(0, "alices")
-                .device(1, "alices")
-                .device(2)
-                .write();
-    }
-
     private Path writeHostFile(String lines) throws IOException {
         var finished = Files.writeString(directory.resolve("hosts.new"), lines);
         return Files.move(finished, directory.resolve("hosts.txt"), StandardCopyOption.ATOMIC_MOVE);
-    }
-
-    private static Path devicesJson(RealSshd host) {
-        return host.stateDirectory().resolve("devices.json");
-    }
-
-    private static boolean isDetached(RealSshd host) {
-        try {
-            return !Files.readString(devicesJson(host)).equals(host.state().devicesJson());
-        } catch (IOException e) {
-            return false;
-        }
     }
 }

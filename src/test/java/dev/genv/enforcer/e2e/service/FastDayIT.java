@@ -19,8 +19,6 @@ import dev.genv.enforcer.testsupport.linux.Child;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.sql.Connection;
-import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Arrays;
@@ -250,11 +248,5 @@ class FastDayIT extends NodeSuite {
                 .until(() -> !Instant.parse(
                                 client.json("/status").path("last_cycle_at").asText())
                         .isBefore(time));
-    }
-
-    private static long number(Connection database, String sql) throws SQLException {
-        try (var rows = database.createStatement().executeQuery(sql)) {
-            return rows.getLong(1);
-        }
     }
 }
