@@ -3,47 +3,69 @@ package dev.genv.enforcer.api;
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
+import static org.hamcrest.Matchers.equalTo;
 
+import dev.genv.enforcer.api.plan.PlanResource;
+import dev.genv.enforcer.api.security.ApiException;
+import dev.genv.enforcer.api.security.HttpErrors;
 import dev.genv.enforcer.testsupport.RawHttp;
 import dev.genv.enforcer.testsupport.Requirements;
+import io.quarkus.test.junit.QuarkusTest;
+import io.vertx.core.Handler;
 import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
+import jakarta.inject.Inject;
+import jakarta.ws.rs.core.MultivaluedHashMap;
+import jakarta.ws.rs.core.UriInfo;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.io.InputStream;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Proxy;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A server whose responses never end. */
+/** A server whose responses never end, and plans whose clients have left. */
+@QuarkusTest
+@Tag("quarkus")
 class ResponseLimitsTest {
-    private final Vertx vertx = Vertx.vertx();
+    private static final String REQUEST =
+            "POST /plan HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+
+    @Inject
+    Vertx vertx;
+
     private final List<RoutingContext> begun = new CopyOnWriteArrayList<>();
     private int port;
 
     @BeforeEach
     void start() throws Exception {
+        port = listen(begun::add);
+    }
+
+    private int listen(Handler<RoutingContext> handler) throws Exception {
         var router = Router.router(vertx);
         router.route().handler(new ResponseLimits()::check);
-        router.route().handler(begun::add);
-        port = vertx.createHttpServer()
+        router.route().handler(handler);
+        return vertx.createHttpServer()
                 .requestHandler(router)
                 .listen(0, "0.0.0.0")
                 .toCompletionStage()
                 .toCompletableFuture()
                 .get(HANG.toSeconds(), TimeUnit.SECONDS)
                 .actualPort();
-    }
-
-    @AfterEach
-    void stop() throws Exception {
-        vertx.close().toCompletionStage().toCompletableFuture().get(HANG.toSeconds(), TimeUnit.SECONDS);
     }
 
     @Test
@@ -85,5 +107,55 @@ class ResponseLimitsTest {
         var socket = new Socket(address, port);
         socket.getOutputStream().write("GET /snapshot HTTP/1.1\r\nHost: a\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
         return socket;
+    }
+
+    @Inject
+    PlanResource resource;
+
+    /** The end of its connection does not end the computation of a plan, which occupies a processor. */
+    @Test
+    void planOfAClientThatLeftCountsUntilItIsComputed() throws Exception {
+        var computed = new Semaphore(0);
+        var started = new AtomicInteger();
+        var left = new AtomicInteger();
+        var plans = listen(request -> {
+            request.addEndHandler(_ -> left.incrementAndGet());
+            request.vertx()
+                    .executeBlocking(() -> resource.plan(body(started, computed), request, uri()), false)
+                    .onSuccess(plan -> request.end(Buffer.buffer(plan)))
+                    .onFailure(e -> HttpErrors.send(request, (ApiException) e));
+        });
+        try {
+            for (var client = 1; client <= PlanResource.MAX_CONCURRENT; client++) {
+                try (var socket = new Socket("localhost", plans)) {
+                    socket.getOutputStream().write(REQUEST.getBytes(StandardCharsets.US_ASCII));
+                    await().untilAtomic(started, equalTo(client));
+                }
+            }
+            await().untilAtomic(left, equalTo(PlanResource.MAX_CONCURRENT));
+            assertThat(new RawHttp(plans).send(REQUEST).status()).isEqualTo(503);
+        } finally {
+            computed.release(PlanResource.MAX_CONCURRENT);
+        }
+        await().until(() -> new RawHttp(plans).send(REQUEST).status() == 200);
+    }
+
+    /** The first plans take long. */
+    private static InputStream body(AtomicInteger begun, Semaphore computed) {
+        return new ByteArrayInputStream("{\"snapshots\": {}}".getBytes(StandardCharsets.US_ASCII)) {
+            @Override
+            public synchronized int read(byte[] bytes, int offset, int length) {
+                if (pos == 0 && begun.incrementAndGet() <= PlanResource.MAX_CONCURRENT) {
+                    computed.acquireUninterruptibly();
+                }
+                return super.read(bytes, offset, length);
+            }
+        };
+    }
+
+    private static UriInfo uri() {
+        InvocationHandler withoutParameters = (_, _, _) -> new MultivaluedHashMap<String, String>();
+        return (UriInfo) Proxy.newProxyInstance(
+                UriInfo.class.getClassLoader(), new Class<?>[] {UriInfo.class}, withoutParameters);
     }
 }

@@ -5,6 +5,7 @@ import static dev.genv.enforcer.container.ServiceContainer.PODMAN;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.container.Flags.PodFlags;
 import dev.genv.enforcer.testsupport.RenderedChart;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.TestCertificate;

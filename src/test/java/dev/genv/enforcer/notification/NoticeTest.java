@@ -74,18 +74,6 @@ class NoticeTest {
                 .isEmpty();
     }
 
-    @Test
-    void nextReasonToWaitIsNoSecondWarning() {
-        var violation = violationOf(process(812)).action(812, SKIPPED_GRACE);
-        assertThat(notice(action(violation, 812, SKIPPED_GRACE))).isEmpty();
-    }
-
-    @Test
-    void anotherProcessOfTheViolationIsWarnedToo() {
-        var violation = violationOf(process(812), process(813)).action(812, SKIPPED_GRACE);
-        assertThat(kind(action(violation, 813, SKIPPED_GRACE))).isEqualTo(NoticeKind.WARNED);
-    }
-
     @ParameterizedTest
     @EnumSource
     void warningsActionsAndTheirFailuresAreNotices(Outcome outcome) {
@@ -98,9 +86,13 @@ class NoticeTest {
                 .isEqualTo(Optional.ofNullable(expected));
     }
 
-    /** The service does not act on it after the grace period. */
     @Test
-    void auditedViolationHasNoWarning() {
+    void eachProcessOfAViolationIsWarnedOnceAndNotInAuditMode() {
+        var violation = violationOf(process(812), process(813)).action(812, SKIPPED_GRACE);
+        assertThat(kind(action(violation, 813, SKIPPED_GRACE))).isEqualTo(NoticeKind.WARNED);
+        assertThat(notice(action(violation, 812, SKIPPED_GRACE)))
+                .as("another reason to wait")
+                .isEmpty();
         assertThat(notice(action(violationOf(process(812)).audited(), 812, SKIPPED_GRACE)))
                 .isEmpty();
     }
@@ -194,24 +186,30 @@ class NoticeTest {
     }
 
     @Test
-    void firstSignalAnnouncesTheSecondOne() {
+    void firstSignalAnnouncesTheSecondOneWhichIsNamed() {
         assertThat(text(personal(action(violation, 812, SIGNALLED))))
                 .isEqualTo("The service sent SIGTERM to process 812 (python) on gpu-1, because of the rule"
                         + " non-env-processes: Process 812 is not running in a GPU environment."
                         + " What still breaks a rule after 30 s gets SIGKILL." + ADVICE);
-    }
 
-    @Test
-    void secondSignalIsNamed() {
-        var kill = new ActionNote(
-                new ActionNote.Target("here", 812, null, null),
-                Optional.of(Signal.KILL),
-                FakeTime.START,
-                SIGNALLED,
-                null);
+        var target = new ActionNote.Target("here", 812, null, null);
+        var kill = new ActionNote(target, Optional.of(Signal.KILL), FakeTime.START, SIGNALLED, null);
         assertThat(text(personal(lastAction(violation.action(kill)))))
                 .startsWith("The service sent SIGKILL to process 812")
                 .doesNotContain("after 30 s");
+    }
+
+    @Test
+    void auditAndTheEndOfAWarnedViolationSayThatNothingIsDone() {
+        assertThat(text(personal(resolved(violationOf(process(812).uid(1003)).action(812, SKIPPED_GRACE)))))
+                .isEqualTo("Process 812 (python) on gpu-1 no longer breaks the rule non-env-processes."
+                        + " The service took no action.");
+        var seven = IntStream.rangeClosed(1, 7)
+                .mapToObj(pid -> process(pid).uid(1003))
+                .toArray(GpuProcessBuilder[]::new);
+        assertThat(text(personalInAudit(opened(violationOf(seven).audited()))))
+                .startsWith("Your 7 processes 1, 2, 3, 4, 5, 6, 7 on gpu-1 break the rule non-env-processes")
+                .contains(" The service only reports this and takes no action.");
     }
 
     @Test
@@ -281,35 +279,12 @@ class NoticeTest {
     }
 
     @Test
-    void auditSaysThatNothingIsDone() {
-        assertThat(text(personalInAudit(opened(violation.audited()))))
-                .contains("breaks the rule non-env-processes")
-                .contains(" The service only reports this and takes no action.");
-    }
-
-    @Test
-    void endOfAWarnedViolationSaysThatNothingWasDone() {
-        assertThat(text(personal(resolved(violation.action(812, SKIPPED_GRACE)))))
-                .isEqualTo("Process 812 (python) on gpu-1 no longer breaks the rule non-env-processes."
-                        + " The service took no action.");
-    }
-
-    @Test
     void textOfUsersIsEscapedAndBounded() {
         var evil = violationOf(process(812).uid(1003)).message("\u001b[2J\r\n\u202e" + "x".repeat(10_000));
         assertThat(text(personal(action(evil, 812, SIGNALLED))))
                 .doesNotContainPattern("\\p{Cntrl}|\\u202e")
                 .contains("\\u001b[2J")
                 .hasSizeLessThan(1_000);
-    }
-
-    @Test
-    void manyProcessesAreCounted() {
-        var seven = IntStream.rangeClosed(1, 7)
-                .mapToObj(pid -> process(pid).uid(1003))
-                .toArray(GpuProcessBuilder[]::new);
-        assertThat(text(personalInAudit(opened(violationOf(seven).audited()))))
-                .startsWith("Your 7 processes 1, 2, 3, 4, 5, 6, 7 on gpu-1 break the rule");
     }
 
     /** Each of them has a violation of its own. */

@@ -1,9 +1,7 @@
 package dev.genv.enforcer.config.settings;
 
-import static java.util.Map.entry;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
-import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import com.jcraft.jsch.JSch;
 import com.jcraft.jsch.KeyPair;
@@ -26,13 +24,12 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Which values the variables have, which variables contradict each other, and how an error is reported. */
@@ -40,7 +37,6 @@ class SettingsTest {
     /** An administrator may set a secret by mistake, where a file is expected or under a wrong name. The log must not contain it. */
     private static final String SECRET = "s3cret";
 
-    private static final Map<String, String> WITHOUT_MACHINES = Map.of("REMOTE_HOSTS", "", "REMOTE_KNOWN_HOSTS", "");
     private static final Map<String, String> WITHOUT_MAIL = Map.of("MAIL_HOST", "", "MAIL_FROM", "", "MAIL_TO", "");
 
     private final Path folder;
@@ -304,82 +300,43 @@ class SettingsTest {
                 .anyMatch(line -> line.startsWith("%s: %s".formatted(nameOf(variable), reason)));
     }
 
+    /** The variables, and the beginning of each error. */
     @ParameterizedTest
-    @MethodSource("contradictions")
-    void reportsEveryContradiction(Map<String, String> variables, List<String> expected) {
-        var errors = errors(variables);
-        assertThat(errors).hasSameSizeAs(expected);
-        for (var i = 0; i < expected.size(); i++) {
-            assertThat(errors.get(i)).startsWith("GENV_ENFORCER_" + expected.get(i));
-        }
-    }
+    @CsvSource(delimiter = '|', textBlock = """
+        # Without the value, which may be the passphrase.
+        NO_MACHINES REMOTE_PASSPHRASE_FILE=/etc/passwd        | REMOTE_PASSPHRASE_FILE: has no effect without machines
+        NO_MACHINES REMOTE_QUIET=true REMOTE_STATE_DIR=/x     | REMOTE_QUIET=true: has no effect, REMOTE_STATE_DIR=/x: has no effect
+        NO_MACHINES REMOTE_SUDO=false REMOTE_TIMEOUT=3s       | REMOTE_SUDO=false: has no effect, REMOTE_TIMEOUT=3s: has no effect
+        NO_MACHINES REMOTE_USERNAME=raz                       | REMOTE_USERNAME=raz: has no effect without machines
+        # A machine with an unknown key is refused, so without keys every machine would be.
+        REMOTE_KNOWN_HOSTS=                                   | REMOTE_KNOWN_HOSTS=: expected a file
+        TERMINAL_MESSAGES=on                                  | TERMINAL_MESSAGES=on: expected off with machines over SSH
+        MAIL_HOST=       | MAIL_FROM=gpu@example.org: has no effect without GENV_ENFORCER_MAIL_HOST, MAIL_TO={user}@example.org: has no effect
+        MAIL_FROM= MAIL_TO=                                   | MAIL_FROM=: expected a mail address, MAIL_TO=: expected an address with {user}
+        MAIL_USER=gpu                                         | MAIL_PASSWORD_FILE: expected a value
+        TLS_CERTIFICATE_FILE=/etc/passwd                      | TLS_KEY_FILE=: expected the file with the key of the certificate
+        TLS_KEY_FILE=/etc/passwd                              | TLS_KEY_FILE=/etc/passwd: has no effect without GENV_ENFORCER_TLS_CERT
+        TLS_CLIENT_CA_FILE=/etc/passwd                        | TLS_CLIENT_CA_FILE=/etc/passwd: has no effect without GENV_ENFORCER_TLS_CERT
+        WEBHOOK_FORMAT=text                                   | WEBHOOK_FORMAT=text: has no effect without GENV_ENFORCER_WEBHOOK_URL
+        NO_MAIL AUDIT_MESSAGES=on                             | AUDIT_MESSAGES=on: has no effect without GENV_ENFORCER_TERMINAL_MESSAGES
+        NO_MACHINES INTERVAL=0 TERMINAL_MESSAGES=on           | MAIL_HOST=mail.example.org: expected to be unset with GENV_ENFORCER_INTERVAL=0, \
+        TERMINAL_MESSAGES=on: expected to be unset with GENV_ENFORCER_INTERVAL=0
+        NO_MACHINES NO_MAIL INTERVAL=0 DATA_DIR=/data MODE=x REMOTE_QUIET=true REMOTE_SUDO=x | DATA_DIR=/data: expected no value with \
+        GENV_ENFORCER_INTERVAL=0, MODE=x: expected, REMOTE_QUIET=true: has no effect without machines, REMOTE_SUDO=x: expected
+        """)
+    void reportsEveryContradiction(String variables, String expected) {
+        var all = variables
+                .replace("NO_MACHINES", "REMOTE_HOSTS= REMOTE_KNOWN_HOSTS=")
+                .replace("NO_MAIL", "MAIL_HOST= MAIL_FROM= MAIL_TO=");
+        var errors = errors(Stream.of(all.split(" ", -1))
+                .map(each -> each.split("=", 2))
+                .collect(Collectors.toMap(each -> each[0], each -> each[1])));
 
-    static Stream<Arguments> contradictions() {
-        var noMachines = ": has no effect without machines";
-        var noMail = ": has no effect without GENV_ENFORCER_MAIL_HOST";
-        var noMessages =
-                ": expected to be unset with GENV_ENFORCER_INTERVAL=0, because a single cycle sends no messages";
-        return Stream.of(
-                arguments(
-                        Map.ofEntries(
-                                entry("REMOTE_HOSTS", ""),
-                                entry("REMOTE_KNOWN_HOSTS", ""),
-                                entry("REMOTE_PASSPHRASE_FILE", "/etc/passwd"),
-                                entry("REMOTE_QUIET", "true"),
-                                entry("REMOTE_STATE_DIR", "/x"),
-                                entry("REMOTE_SUDO", "false"),
-                                entry("REMOTE_TIMEOUT", "3s"),
-                                entry("REMOTE_USERNAME", "raz")),
-                        List.of(
-                                "REMOTE_PASSPHRASE_FILE" + noMachines, // without the value, which may be the passphrase
-                                "REMOTE_QUIET=true" + noMachines,
-                                "REMOTE_STATE_DIR=/x" + noMachines,
-                                "REMOTE_SUDO=false" + noMachines,
-                                "REMOTE_TIMEOUT=3s" + noMachines,
-                                "REMOTE_USERNAME=raz" + noMachines)),
-                // A machine with an unknown key is refused, so without keys every machine would be.
-                arguments(Map.of("REMOTE_KNOWN_HOSTS", ""), List.of("REMOTE_KNOWN_HOSTS=: expected a file")),
-                arguments(
-                        Map.of("TERMINAL_MESSAGES", "on"),
-                        List.of("TERMINAL_MESSAGES=on: expected off with machines over SSH")),
-                arguments(
-                        Map.of("MAIL_HOST", ""),
-                        List.of("MAIL_FROM=gpu@example.org" + noMail, "MAIL_TO={user}@example.org" + noMail)),
-                arguments(
-                        Map.of("MAIL_FROM", "", "MAIL_TO", ""),
-                        List.of("MAIL_FROM=: expected a mail address", "MAIL_TO=: expected an address with {user}")),
-                arguments(Map.of("MAIL_USER", "gpu"), List.of("MAIL_PASSWORD_FILE: expected a value")),
-                arguments(
-                        Map.of("TLS_CERTIFICATE_FILE", "/etc/passwd"),
-                        List.of("TLS_KEY_FILE=: expected the file with the key of the certificate")),
-                arguments(
-                        Map.of("TLS_KEY_FILE", "/etc/passwd", "TLS_CLIENT_CA_FILE", "/etc/passwd"),
-                        List.of(
-                                "TLS_CLIENT_CA_FILE=/etc/passwd: has no effect without GENV_ENFORCER_TLS_CERT",
-                                "TLS_KEY_FILE=/etc/passwd: has no effect without GENV_ENFORCER_TLS_CERT")),
-                arguments(
-                        Map.of("WEBHOOK_FORMAT", "text"),
-                        List.of("WEBHOOK_FORMAT=text: has no effect without GENV_ENFORCER_WEBHOOK_URL")),
-                arguments(
-                        with(WITHOUT_MAIL, Map.of("AUDIT_MESSAGES", "on")),
-                        List.of("AUDIT_MESSAGES=on: has no effect without GENV_ENFORCER_TERMINAL_MESSAGES")),
-                arguments(
-                        with(WITHOUT_MACHINES, Map.of("INTERVAL", "0", "TERMINAL_MESSAGES", "on")),
-                        List.of("MAIL_HOST=mail.example.org" + noMessages, "TERMINAL_MESSAGES=on" + noMessages)),
-                arguments(
-                        with(
-                                with(WITHOUT_MACHINES, WITHOUT_MAIL),
-                                Map.of(
-                                        "INTERVAL", "0",
-                                        "DATA_DIR", "/data",
-                                        "MODE", "x",
-                                        "REMOTE_QUIET", "true",
-                                        "REMOTE_SUDO", "x")),
-                        List.of(
-                                "DATA_DIR=/data: expected no value with GENV_ENFORCER_INTERVAL=0",
-                                "MODE=x: expected",
-                                "REMOTE_QUIET=true" + noMachines,
-                                "REMOTE_SUDO=x: expected")));
+        var beginnings = expected.split(", ", -1);
+        assertThat(errors).hasSameSizeAs(beginnings);
+        for (var i = 0; i < beginnings.length; i++) {
+            assertThat(errors.get(i)).startsWith("GENV_ENFORCER_" + beginnings[i]);
+        }
     }
 
     @Test

@@ -2,6 +2,7 @@ package dev.genv.enforcer.e2e.fault;
 
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.OutcomeSuite;
+import dev.genv.enforcer.e2e.fault.Faults.Fault;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;

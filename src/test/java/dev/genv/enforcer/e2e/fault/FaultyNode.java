@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.ServiceClient;
+import dev.genv.enforcer.e2e.fault.Faults.Fault;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.io.Closeable;

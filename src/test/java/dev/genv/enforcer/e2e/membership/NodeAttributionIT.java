@@ -18,12 +18,14 @@ import java.nio.file.Files;
 import java.security.SecureRandom;
 import java.util.HexFormat;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * The packaged program finds the environment, the container and the job of real processes, also of those that change their titles with
  * Python's setproctitle, which overwrites their environs. A machine has an environment with device 0; devices 1 and 2 are free.
  */
+@Tag("long")
 class NodeAttributionIT extends NodeSuite {
     private static final int USER = TestUsers.HONEST_UID;
 
