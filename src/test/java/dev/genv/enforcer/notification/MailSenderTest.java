@@ -11,6 +11,7 @@ import static org.awaitility.Awaitility.await;
 import com.icegreen.greenmail.util.GreenMail;
 import com.icegreen.greenmail.util.ServerSetup;
 import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.record.DeliveryCursors;
 import dev.genv.enforcer.notification.MailSender.MailServer;
 import dev.genv.enforcer.notification.MailSender.MailServer.Tls;
 import dev.genv.enforcer.notification.ScriptedSmtp.Behaviour;
@@ -20,13 +21,19 @@ import dev.genv.enforcer.notification.Sender.Reply;
 import dev.genv.enforcer.notification.Sender.ReplyKind;
 import dev.genv.enforcer.testsupport.TestCertificate;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
+import dev.genv.enforcer.testsupport.fake.FakeTime;
 import io.vertx.core.Vertx;
 import io.vertx.ext.mail.MailConfig;
 import io.vertx.ext.mail.StartTLSOptions;
+import jakarta.mail.internet.MimeMessage;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.ZoneId;
+import java.time.ZonedDateTime;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.IntStream;
@@ -41,7 +48,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** With a real SMTP server and with servers that misbehave. */
+/** Mails to users and the weekly mail, with a real SMTP server and with servers that misbehave. */
 class MailSenderTest {
     private static final String LOOPBACK = "127.0.0.1";
     private static final Duration LONG = Duration.ofMinutes(3);
@@ -73,6 +80,7 @@ class MailSenderTest {
     void start() {
         users.update(fleet(new FakeHost(host("gpu-1")).setAccounts(Map.of("raz", 1003L, "paul", 1004L))));
         greenMail.start();
+        weekly = weekly(greenMail.getSmtp().getPort());
     }
 
     @AfterEach
@@ -286,5 +294,147 @@ class MailSenderTest {
         var reply = send(server);
         assertThat(reply.kind()).isNotEqualTo(ReplyKind.ACCEPTED);
         return reply;
+    }
+
+    // The weekly mail, with a time that is not real. It begins on a Friday.
+    private static final ZoneId ZONE = ZoneId.of("Europe/Berlin");
+    private static final Duration WEEK = Duration.ofDays(7);
+    private final FakeTime time = new FakeTime();
+    private final List<ZonedDateTime> periods = new ArrayList<>();
+    private DeliveryCursors cursors = new DeliveryCursors();
+    private boolean isFailing;
+
+    private WeeklyMail weekly;
+
+    @Test
+    void sendsTheSevenDaysBeforeMondayAtEightOnce() throws Exception {
+        weekly.check();
+        passTo("2026-11-23T07:59:59+01:00");
+        weekly.check();
+        assertThat(greenMail.getReceivedMessages()).isEmpty();
+
+        passTo("2026-11-23T08:00:00+01:00");
+        weekly.check();
+        weekly.check();
+        var mail = onlyMail();
+        assertThat(mail.getAllRecipients()).extracting(String::valueOf).containsExactly("admin@example.org");
+        assertThat(mail.getSubject()).isEqualTo("genv-enforcer: GPU hours from 16 Nov 2026 to 23 Nov 2026");
+        assertThat(mail.getContent().toString()).contains("the report");
+        assertThat(periods)
+                .containsExactly(
+                        ZonedDateTime.parse("2026-11-16T08:00:00+01:00[Europe/Berlin]"),
+                        ZonedDateTime.parse("2026-11-23T08:00:00+01:00[Europe/Berlin]"));
+
+        time.pass(WEEK);
+        weekly.check();
+        assertThat(greenMail.getReceivedMessages()).hasSize(2);
+    }
+
+    private MimeMessage onlyMail() {
+        assertThat(greenMail.getReceivedMessages()).hasSize(1);
+        return greenMail.getReceivedMessages()[0];
+    }
+
+    @Test
+    void neitherARestartNorAClockThatIsSetBackRepeatsIt() throws Exception {
+        weekly.check();
+        passTo("2026-11-23T08:30:00+01:00");
+        weekly.check();
+
+        restart();
+        weekly.check();
+        time.setWallBack(Duration.ofHours(2));
+        weekly.check();
+        time.pass(Duration.ofHours(2));
+        weekly.check();
+
+        assertThat(greenMail.getReceivedMessages()).hasSize(1);
+    }
+
+    @Test
+    void whatWasDueWhileTheServiceDidNotRunFollows() throws Exception {
+        weekly.check();
+        passTo("2026-12-09T12:00:00+01:00");
+        restart();
+        weekly.check();
+
+        assertThat(greenMail.getReceivedMessages()).hasSize(1);
+        assertThat(periods).endsWith(ZonedDateTime.parse("2026-12-07T08:00:00+01:00[Europe/Berlin]"));
+    }
+
+    @Test
+    void wrongClockEndsTheReportsNotForEver() throws Exception {
+        time.pass(Duration.ofDays(3650));
+        weekly.check();
+        time.setWallBack(Duration.ofDays(3650));
+        weekly.check();
+        time.pass(WEEK);
+        weekly.check();
+
+        assertThat(greenMail.getReceivedMessages()).hasSize(1);
+    }
+
+    @Test
+    void failureIsTriedAgainLater() throws Exception {
+        weekly.check();
+        passTo("2026-11-23T08:00:00+01:00");
+        isFailing = true;
+        weekly.check();
+        isFailing = false;
+        weekly.check();
+        assertThat(greenMail.getReceivedMessages()).as("not at once").isEmpty();
+        assertThat(weekly.problem()).hasValue("the report cannot be written: the disk hangs");
+
+        time.pass(Duration.ofMinutes(2));
+        weekly.check();
+        assertThat(greenMail.getReceivedMessages()).hasSize(1);
+        assertThat(weekly.problem()).isEmpty();
+    }
+
+    @Test
+    void refusedReportIsGivenUp() throws Exception {
+        try (var smtp = ScriptedSmtp.refusing("RCPT", "550 no such user")) {
+            weekly = weekly(smtp.port());
+            weekly.check();
+            passTo("2026-11-23T08:00:00+01:00");
+            weekly.check();
+            weekly.check();
+            assertThat(weekly.problem().orElseThrow()).contains("550 no such user");
+            assertThat(smtp.lines()).containsOnlyOnce("RCPT TO:<admin@example.org>");
+        }
+    }
+
+    private void restart() {
+        var saved = cursors.save();
+        cursors = new DeliveryCursors();
+        cursors.restore(saved);
+        weekly = weekly(greenMail.getSmtp().getPort());
+    }
+
+    private void passTo(String instant) {
+        time.passTo(
+                Duration.between(FakeTime.START, ZonedDateTime.parse(instant).toInstant()));
+    }
+
+    private String text(ZonedDateTime from, ZonedDateTime to) throws IOException {
+        if (isFailing) {
+            throw new IOException("the disk hangs");
+        }
+        periods.addAll(List.of(from, to));
+        return "the report";
+    }
+
+    private WeeklyMail weekly(int port) {
+        var none = Optional.<String>empty();
+        return new WeeklyMail(
+                this::text,
+                new MailServer(
+                        vertx, config(Tls.NONE, port), Optional.empty(), "genv@gpu.example.org", none, none, LONG),
+                "admin@example.org",
+                cursors,
+                ZONE,
+                time.ticker(),
+                () -> 0,
+                Runnable::run);
     }
 }

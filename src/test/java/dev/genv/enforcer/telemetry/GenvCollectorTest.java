@@ -260,19 +260,10 @@ class GenvCollectorTest {
         static FakeHost used(String name) {
             return new FakeHost(host(name)
                             .devices(4)
-                            .with(
-                                    env("a").uid(1001).user("alice").attached(0),
-                                    env("b").uid(1001).user("alice").attached(0, 1),
-                                    env("c").uid(1002).user("bob"),
-                                    env("d").uid(0).withoutUsername().attached(2))
-                            .with(
-                                    process(100).inEnvironment("a").uses(0, "1542mi"),
-                                    process(101)
-                                            .inEnvironment("b")
-                                            .uses(0, "100mi")
-                                            .uses(1, "200mi"),
-                                    process(102).uses(2, "28mi"),
-                                    process(103).inEnvironment("gone").uses(3, "7mi")))
+                            .with("env a uid 1001 of alice on 0", "env b uid 1001 of alice on 0,1")
+                            .with("env c uid 1002 of bob", "env d uid 0 unnamed on 2")
+                            .with("process 100 in a on 0=1542mi", "process 101 in b on 0=100mi,1=200mi")
+                            .with("process 102 on 2=28mi", "process 103 in gone on 3=7mi"))
                     .setStatus(
                             true,
                             List.of(

@@ -45,7 +45,7 @@ class PlanResourceTest {
 
         assertThat(answer.extract().asString().replaceFirst(".*\"actions\":", ""))
                 .isEqualTo("""
-                    [{"type":"terminate","host":"gpu-1","user":"raz","pid":812,"devices":[0],"rules":["max-devices-per-user","env-memory"]},
+                    [{"type":"terminate","host":"gpu-1","pid":812,"devices":[0],"rules":["max-devices-per-user","env-memory"]},
                     {"type":"terminate","host":"gpu-1","pid":5434,"devices":[0],"rules":["non-env-processes"]},
                     {"type":"detach","host":"gpu-1","user":"raz","environment":"40","device":0,"rules":["max-devices-per-user"]}]}\
                     """.replace("\n", ""));

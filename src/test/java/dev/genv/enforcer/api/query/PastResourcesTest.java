@@ -55,10 +55,11 @@ class PastResourcesTest {
                     {"recorded_since":"2026-10-01T08:00:00Z","from":"2026-10-01T08:00:00Z","complete":true,
                     "totals":{"users":1,"terminations":1,"detachments":1},
                     "users":[{"user":"raz","terminations":1,"detachments":1,"omitted":0,"actions":[
-                    {"at":"2026-10-01T08:30:30Z","type":"terminate","host":"gpu-1","pid":13,"uid":1000,"environment":"3","devices":[2],
-                    "rules":["max-devices-per-user"],"message":"User raz is using 3 devices which is 1 more than the maximum allowed"},
-                    {"at":"2026-10-01T08:30:30Z","type":"detach","host":"gpu-1","environment":"3","device":2,
-                    "rules":["max-devices-per-user"],"message":"User raz is using 3 devices which is 1 more than the maximum allowed"}]}]}\
+                    {"type":"terminate","at":"2026-10-01T08:30:30Z","host":"gpu-1","rules":["max-devices-per-user"],
+                    "message":"User raz is using 3 devices which is 1 more than the maximum allowed",
+                    "pid":13,"start_time":1179732,"uid":1000,"command":"python","environment":"3","devices":[2]},
+                    {"type":"detach","at":"2026-10-01T08:30:30Z","host":"gpu-1","rules":["max-devices-per-user"],
+                    "message":"User raz is using 3 devices which is 1 more than the maximum allowed","environment":"3","device":2}]}]}\
                     """.replace("\n", ""));
     }
 
@@ -110,7 +111,7 @@ class PastResourcesTest {
 
         format("application/json", "format=csv").contentType(startsWith("text/csv"));
         format("text/csv", "format=json").contentType("application/json");
-        format("*/*", "").contentType("application/json");
+        format("*/*", "to=2026-11-22T00:00:00Z").contentType("application/json");
     }
 
     private static ValidatableResponse format(String accepted, String query) {

@@ -17,7 +17,6 @@ import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
-import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.recording.DeviceHistory;
@@ -53,11 +52,8 @@ class UserReportTest {
 
     @Test
     void listsTheDevicesOfAllHosts() {
-        two.setSnapshot(host("gpu-2").devices(4).with(env("a").user("raz").attachedAt("yesterday", 3)));
-        observe(host("gpu-1")
-                .devices(4)
-                .with(env("a").user("raz").attached(1), env("b").user("raz").attached(0, 1))
-                .with(env("c").user("paul").attached(2)));
+        two.setSnapshot(host("gpu-2").devices(4).with(env("a").attachedAt("yesterday", 3)));
+        observe(host("gpu-1").devices(4).with("env a on 1", "env b on 0,1", "env c of paul on 2"));
 
         assertThat(user("raz").devices())
                 .containsExactly(
@@ -73,11 +69,7 @@ class UserReportTest {
     /** The count is the one that the rule reports. */
     @Test
     void countsAsTheRuleDoes() {
-        observe(host("gpu-1")
-                .devices(4)
-                .unlisted(3)
-                .with(env("a").user("raz").attached(0, 1, 3))
-                .with(env("b").user("raz").attached(2).disputed("they disagree")));
+        observe(host("gpu-1").devices(4).unlisted(3).with("env a on 0,1,3", "env b disputed on 2"));
 
         assertThat(user("raz").devicesHeld()).isEqualTo(2);
         assertThat(user("raz").devices())
@@ -91,10 +83,7 @@ class UserReportTest {
     /** The quota does not check such a host, because it would not know which devices are idle. */
     @Test
     void countsNothingOnAHostThatWasNotObservedCompletely() {
-        observe(host("gpu-1")
-                .devices(4)
-                .missing(SnapshotPart.EVERY_PROCESS)
-                .with(env("a").user("raz").attached(0, 1)));
+        observe(host("gpu-1").devices(4).with("missing EVERY_PROCESS", "env a on 0,1"));
 
         assertThat(user("raz").devicesHeld()).isZero();
         assertThat(user("raz").devices()).hasSize(2);
@@ -102,10 +91,7 @@ class UserReportTest {
 
     @Test
     void aUserWithoutANameIsTheUid() {
-        observe(host("gpu-1")
-                .devices(4)
-                .with(env("a").withoutUsername().uid(1003).attached(0))
-                .with(process(7).uid(1003).uses(1)));
+        observe(host("gpu-1").devices(4).with("env a unnamed uid 1003 on 0", "process 7 uid 1003 on 1"));
 
         assertThat(user("1003").devicesHeld()).isEqualTo(1);
         assertThat(user("1003").processes()).hasSize(1);
@@ -118,14 +104,9 @@ class UserReportTest {
         two.setSnapshot(host("gpu-2").devices(4).with(process(6).uid(1003).uses(0))); // another user's uid there
         observe(host("gpu-1")
                 .devices(4)
-                .subordinate(1003, 100_000, 1000)
-                .with(env("a").user("raz").uid(1003).attached(0))
-                .with(
-                        process(1).inEnvironment("a").uid(0).uses(0, "7mi"),
-                        process(2).uid(1003).usesUnknown(1),
-                        process(3).uid(100_005).uses(2, "9mi"),
-                        process(4).uid(1004).uses(3),
-                        process(5).uidUnknown().uses(3)));
+                .with("subordinate 1003 100000 1000", "env a uid 1003 on 0", "process 1 in a uid 0 on 0=7mi")
+                .with("process 2 uid 1003 on 1=?", "process 3 uid 100005 on 2=9mi")
+                .with("process 4 uid 1004 on 3", "process 5 uid ? on 3"));
 
         assertThat(user("raz").processes())
                 .extracting(
@@ -143,12 +124,8 @@ class UserReportTest {
     void aUserOfADirectoryServiceHasTheRecordedUid() {
         observe(host("gpu-1")
                 .devices(4)
-                .with(env("a").user("raz").uid(5003), env("root").user("raz").uid(0))
-                .with(env("x").user("raz").uid(5004).disputed("they disagree"))
-                .with(
-                        process(1).uid(5003).uses(0),
-                        process(2).uid(0).uses(0),
-                        process(3).uid(5004).uses(0)));
+                .with("env a uid 5003", "env root uid 0", "env x uid 5004 disputed")
+                .with("process 1 uid 5003 on 0", "process 2 uid 0 on 0", "process 3 uid 5004 on 0"));
 
         assertThat(user("raz").processes())
                 .extracting(each -> each.process().pid())

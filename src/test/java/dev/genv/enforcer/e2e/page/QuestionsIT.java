@@ -29,6 +29,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -163,70 +164,36 @@ class QuestionsIT extends PageSuite {
                 .set("KILL_AFTER", "10h");
     }
 
+    /** The question, where the page shows the answer, a pattern of its text there, and one of the output of the command. */
+    private static final String ANSWERS = """
+        Which GPU can I take? § .tile § (GPU [12456]\\s+○ Free for [^○◐●]+){5} § \\["HOST",1,2,4,5,6]\\n\\["OTHER"]
+        Who is on GPU 7? § .tile § GPU 7\\s+● Busy.*alice · sleep \\(pid JOB\\) · 4\\.0 GiB.* § \\["alice","sleep"]
+        Since when is GPU 0 idle? § .tile § GPU 0\\s+◐ Idle for \\d+ (s|min).* § 20\\d\\d-\\d\\d-\\d\\dT[0-9:.]+Z
+        Who holds idle GPUs? § .users tr § .*alice\\s+2 of 1\\s+1\\s.* ago.* § alice
+        What did bob lose since yesterday, and why? § .violation.resolved § .*Process LOST is not running in a GPU environment.*Terminated § \
+        .*Process LOST is not running in a GPU environment\\nexited
+        How many GPU hours are wasted this week? § #report .totals § .*\\s12(\\.\\d+)? hours idle \\(.* § 12(\\.\\d+)?
+        Who used most GPU hours last week? § #report tr § .*alice\\s+30\\s+25\\s+25\\s+5\\s.* § alice
+        Who is over the limit of GPUs? § .group h2 § .*alice · More GPUs than a user may hold.* § alice
+        What would a limit of one GPU do? § #plan-result tr § \
+        .*alice\\s+environment alices, GPU 0[^\\n]*\\s–\\s+Detached: max-devices-per-user.* § \
+        .*"type":"detach","host":"HOST".*"environment":"alices","device":0.*
+        When is a process terminated, and why not yet? § .violation.active § \
+        .*Process STUBBORN is not.*Next: SIGKILL in \\d+ h \\(time to exit after SIGTERM\\).* § \
+        .*"pid":STUBBORN,"signal":"KILL".*"not_before":"20.*"because":"kill_after"}
+        Which processes run outside genv? § .tile § GPU 3.*bob · sleep \\(pid STUBBORN\\).*⚠ outside all environments.* § \\["bob","sleep",STUBBORN]
+        Which host does not answer, and why? § .host § OTHER ✕ unreachable.*host_unreachable.*refused.* § OTHER\\n.*refused.*
+        """;
+
     private Map<String, Answer> answers() {
-        var host = Pattern.quote(machine.target());
-        var other = Pattern.quote(unreachable.target());
-        return Map.ofEntries(
-                Map.entry(
-                        "Which GPU can I take?",
-                        new Answer(
-                                ".tile",
-                                "(GPU [12456]\\s+○ Free for [^○◐●]+){5}",
-                                "\\[\"%s\",1,2,4,5,6]\n\\[\"%s\"]".formatted(host, other))),
-                Map.entry(
-                        "Who is on GPU 7?",
-                        new Answer(
-                                ".tile",
-                                "GPU 7\\s+● Busy.*alice · sleep \\(pid %d\\) · 4\\.0 GiB.*".formatted(job.pid()),
-                                "\\[\"alice\",\"sleep\"]")),
-                Map.entry(
-                        "Since when is GPU 0 idle?",
-                        new Answer(".tile", "GPU 0\\s+◐ Idle for \\d+ (s|min).*", "20\\d\\d-\\d\\d-\\d\\dT[0-9:.]+Z")),
-                Map.entry(
-                        "Who holds idle GPUs?", new Answer(".users tr", ".*alice\\s+2 of 1\\s+1\\s.* ago.*", "alice")),
-                Map.entry(
-                        "What did bob lose since yesterday, and why?",
-                        new Answer(
-                                ".violation.resolved",
-                                ".*Process %d is not running in a GPU environment.*Terminated".formatted(lost.pid()),
-                                ".*Process %d is not running in a GPU environment\nexited".formatted(lost.pid()))),
-                Map.entry(
-                        "How many GPU hours are wasted this week?",
-                        new Answer("#report .totals", ".*\\s12(\\.\\d+)? hours idle \\(.*", "12(\\.\\d+)?")),
-                Map.entry(
-                        "Who used most GPU hours last week?",
-                        new Answer("#report tr", ".*alice\\s+30\\s+25\\s+25\\s+5\\s.*", "alice")),
-                Map.entry(
-                        "Who is over the limit of GPUs?",
-                        new Answer(".group h2", ".*alice · More GPUs than a user may hold.*", "alice")),
-                Map.entry(
-                        "What would a limit of one GPU do?",
-                        new Answer(
-                                "#plan-result tr",
-                                ".*alice\\s+environment alices, GPU 0[^\n]*\\s–\\s+Detached: max-devices-per-user.*",
-                                ".*\"type\":\"detach\",\"host\":\"%s\".*\"environment\":\"alices\",\"device\":0.*"
-                                        .formatted(host))),
-                Map.entry(
-                        "When is a process terminated, and why not yet?",
-                        new Answer(
-                                ".violation.active",
-                                ".*Process %d is not.*Next: SIGKILL in \\d+ h \\(time to exit after SIGTERM\\).*"
-                                        .formatted(stubborn.pid()),
-                                ".*\"pid\":%d,\"signal\":\"KILL\".*\"not_before\":\"20.*\"because\":\"kill_after\"}"
-                                        .formatted(stubborn.pid()))),
-                Map.entry(
-                        "Which processes run outside genv?",
-                        new Answer(
-                                ".tile",
-                                "GPU 3.*bob · sleep \\(pid %d\\).*⚠ outside all environments.*"
-                                        .formatted(stubborn.pid()),
-                                "\\[\"bob\",\"sleep\",%d]".formatted(stubborn.pid()))),
-                Map.entry(
-                        "Which host does not answer, and why?",
-                        new Answer(
-                                ".host",
-                                "%s ✕ unreachable.*host_unreachable.*refused.*".formatted(other),
-                                "%s\n.*refused.*".formatted(other))));
+        return ANSWERS.replace("HOST", Pattern.quote(machine.target()))
+                .replace("OTHER", Pattern.quote(unreachable.target()))
+                .replace("JOB", Integer.toString(job.pid()))
+                .replace("LOST", Integer.toString(lost.pid()))
+                .replace("STUBBORN", Integer.toString(stubborn.pid()))
+                .lines()
+                .map(line -> line.split(" § ", 4))
+                .collect(Collectors.toMap(parts -> parts[0], parts -> new Answer(parts[1], parts[2], parts[3])));
     }
 
     private void check(Window window, MatchResult row, Answer answer) throws IOException {
