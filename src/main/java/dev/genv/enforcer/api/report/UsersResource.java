@@ -12,6 +12,7 @@ import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Fleet.Idleness.HostDevice;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.HostUsers;
@@ -42,6 +43,10 @@ import org.jspecify.annotations.Nullable;
 @Produces(MediaType.APPLICATION_JSON)
 public class UsersResource {
     public static final String PATH = "/users";
+    /** The largest number of devices, processes and active violations: users choose how many they have. */
+    static final int MAX_ENTRIES = 1000;
+
+    private static final int MAX_RESOLVED = 100;
 
     private final Enforcer enforcer;
     private final EnforcerConfig config;
@@ -74,7 +79,7 @@ public class UsersResource {
             description = "What is known of the user; the lists are empty if there is nothing.")
     public UserView get(String name) {
         var latest = enforcer.latest();
-        return new UserReport(name, config.policy(), registry, latest).view().orElseThrow(() -> unknown(name, latest));
+        return UserView.of(name, config.policy(), registry, latest).orElseThrow(() -> unknown(name, latest));
     }
 
     private static ApiException unknown(String name, Optional<CycleReport> latest) {
@@ -94,7 +99,44 @@ public class UsersResource {
             int devicesHeld,
             List<AttachedView> devices,
             List<UserProcessView> processes,
-            List<ViolationView> violations) {}
+            List<ViolationView> violations) {
+        /** Returns the view; empty if neither a host nor a violation knows the user. */
+        static Optional<UserView> of(
+                String user, Policy policy, ViolationRegistry registry, Optional<CycleReport> latest) {
+            var hosts = latest.stream()
+                    .flatMap(report -> report.fleet().snapshots().stream())
+                    .map(host -> new UserOnHost(user, host))
+                    .toList();
+            Predicate<ViolationRecord> isOfUser = entry -> entry.violation().isOfUser(user);
+            var violations = Stream.of(
+                            registry.find(isOfUser.and(ViolationRecord::active), MAX_ENTRIES),
+                            registry.find(isOfUser.and(entry -> !entry.active()), MAX_RESOLVED))
+                    .flatMap(found -> found.stream().map(ViolationView::of))
+                    .toList();
+            if (violations.isEmpty() && hosts.stream().noneMatch(UserOnHost::isKnown)) {
+                return Optional.empty();
+            }
+            var limit = policy.limitsOf(Rules.MAX_DEVICES_PER_USER).limitFor(user);
+            var held = hosts.stream()
+                    .flatMap(UserOnHost::devices)
+                    .filter(AttachedView::counted)
+                    .map(attached -> new HostDevice(attached.host(), attached.device()))
+                    .distinct(); // several environments of the user may share a device
+            return Optional.of(new UserView(
+                    user,
+                    limit.isPresent() ? limit.getAsInt() : null,
+                    (int) held.count(),
+                    hosts.stream()
+                            .flatMap(UserOnHost::devices)
+                            .limit(MAX_ENTRIES)
+                            .toList(),
+                    hosts.stream()
+                            .flatMap(UserOnHost::processes)
+                            .limit(MAX_ENTRIES)
+                            .toList(),
+                    violations));
+        }
+    }
 
     /** A device that is attached to an environment of the user. */
     public record AttachedView(
@@ -114,66 +156,6 @@ public class UsersResource {
             return new UsageView(
                     use.device(),
                     Optional.ofNullable(use.memory()).map(Memory::bytes).orElse(null));
-        }
-    }
-
-    /** Collects what is known of a user. */
-    static final class UserReport {
-        /** The largest number of devices, processes and active violations: users choose how many they have. */
-        static final int MAX_ENTRIES = 1000;
-
-        static final int MAX_RESOLVED = 100;
-
-        private final String user;
-        private final Policy policy;
-        private final ViolationRegistry registry;
-        private final List<UserOnHost> hosts;
-
-        UserReport(String user, Policy policy, ViolationRegistry registry, Optional<CycleReport> latest) {
-            this.user = user;
-            this.policy = policy;
-            this.registry = registry;
-            hosts = latest.stream()
-                    .flatMap(report -> report.fleet().snapshots().stream())
-                    .map(host -> new UserOnHost(user, host))
-                    .toList();
-        }
-
-        /** Returns the view; empty if neither a host nor a violation knows the user. */
-        Optional<UserView> view() {
-            var violations = Stream.concat(
-                            find(ViolationRecord::active, MAX_ENTRIES), find(entry -> !entry.active(), MAX_RESOLVED))
-                    .toList();
-            if (violations.isEmpty() && hosts.stream().noneMatch(UserOnHost::isKnown)) {
-                return Optional.empty();
-            }
-            return Optional.of(new UserView(
-                    user, limit(), devicesHeld(), each(UserOnHost::devices), each(UserOnHost::processes), violations));
-        }
-
-        private Stream<ViolationView> find(Predicate<ViolationRecord> which, int most) {
-            return registry.find(which.and(entry -> entry.violation().isOfUser(user)), most).stream()
-                    .map(ViolationView::of);
-        }
-
-        private @Nullable Integer limit() {
-            var limit = policy.limitsOf(Rules.MAX_DEVICES_PER_USER).limitFor(user);
-            return limit.isPresent() ? limit.getAsInt() : null;
-        }
-
-        /** A device that several environments of the user share counts once. */
-        private int devicesHeld() {
-            return hosts.stream()
-                    .mapToInt(host -> (int) host.devices()
-                            .filter(AttachedView::counted)
-                            .map(AttachedView::device)
-                            .distinct()
-                            .count())
-                    .sum();
-        }
-
-        private <T> List<T> each(Function<UserOnHost, Stream<T>> part) {
-            return hosts.stream().flatMap(part).limit(MAX_ENTRIES).toList();
         }
     }
 

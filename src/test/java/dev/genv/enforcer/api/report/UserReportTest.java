@@ -10,7 +10,6 @@ import dev.genv.enforcer.api.report.UserList.UserSummary;
 import dev.genv.enforcer.api.report.UsersResource.AttachedView;
 import dev.genv.enforcer.api.report.UsersResource.UsageView;
 import dev.genv.enforcer.api.report.UsersResource.UserProcessView;
-import dev.genv.enforcer.api.report.UsersResource.UserReport;
 import dev.genv.enforcer.api.report.UsersResource.UserView;
 import dev.genv.enforcer.api.view.ViolationView;
 import dev.genv.enforcer.enforcement.Enforcer;
@@ -178,8 +177,8 @@ class UserReportTest {
         }
         observe(many);
 
-        assertThat(user("raz").devices()).hasSize(UserReport.MAX_ENTRIES);
-        assertThat(user("raz").processes()).hasSize(UserReport.MAX_ENTRIES);
+        assertThat(user("raz").devices()).hasSize(UsersResource.MAX_ENTRIES);
+        assertThat(user("raz").processes()).hasSize(UsersResource.MAX_ENTRIES);
         assertThat(user("raz").devicesHeld()).isEqualTo(1);
     }
 
@@ -214,7 +213,7 @@ class UserReportTest {
     }
 
     private Optional<UserView> find(String name) {
-        return new UserReport(name, config.policy(), registry, enforcer.latest()).view();
+        return UserView.of(name, config.policy(), registry, enforcer.latest());
     }
 
     private UserView user(String name) {
