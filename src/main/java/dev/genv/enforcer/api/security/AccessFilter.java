@@ -126,13 +126,8 @@ public record AccessFilter(AllowedHosts hosts, ApiToken token) {
             this.names = names.stream().map(AllowedHosts::lowerCase).collect(Collectors.toUnmodifiableSet());
         }
 
-        /** Returns the name if it is valid; otherwise throws an exception with the expected form. */
-        public static String requireName(String name) {
-            if (!NAME.matcher(name).matches()) {
-                throw new IllegalArgumentException(
-                        "expected host names without ports, such as gpu-1.example.org,enforcer");
-            }
-            return name;
+        public static boolean isName(String name) {
+            return NAME.matcher(name).matches();
         }
 
         /** Whether a request to this host, with or without a port, may be answered. */

@@ -98,8 +98,7 @@ public enum SettingKind {
                     entries(value).stream().map(ProtectedExecutable::parse).toList())),
     HOST_NAMES(
             "host names without ports, such as gpu-1.example.org,enforcer",
-            value -> Optional.of(
-                    entries(value).stream().map(AllowedHosts::requireName).toList())),
+            value -> Optional.of(entries(value)).filter(names -> names.stream().allMatch(AllowedHosts::isName))),
     /** Machines to enforce on, separated by commas only. */
     MACHINES(
             "[user@]host[:port] for each machine, such as gpu-1,raz@gpu-2:2222,[::1]:22",
