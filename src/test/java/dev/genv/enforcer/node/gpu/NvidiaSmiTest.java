@@ -2,20 +2,11 @@ package dev.genv.enforcer.node.gpu;
 
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.gpu.GpuQuery.ToolException;
 import dev.genv.enforcer.host.HostFacts.GpuFacts.ToolOutput;
 import dev.genv.enforcer.host.Reading;
-import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
-import dev.genv.enforcer.model.Memory;
-import dev.genv.enforcer.model.Problem;
-import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.node.gpu.NvidiaSmi.StatusQuery;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.observation.GpuListing;
-import dev.genv.enforcer.observation.GpuListing.GpuHistory;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
@@ -45,37 +36,10 @@ class NvidiaSmiTest {
 
     private final FakeNvidiaSmi fake;
     private final NvidiaSmi smi;
-    private final GpuHistory history = new GpuHistory();
 
     NvidiaSmiTest(@TempDir Path folder) throws IOException {
         fake = new FakeNvidiaSmi(folder.resolve("bin"));
         smi = new NvidiaSmi(fake.path().toString(), HANG);
-    }
-
-    @Test
-    void garbageOutputGivesABoundedNumberOfProblems() throws Exception {
-        fake.gpus(1)
-                .fault("case $1 in *apps*) head -c 3000000 /dev/zero | tr '\\0' x; echo; yes garbage | head -n"
-                        + " 100000;; esac");
-        fake.process(0, PID, "5");
-        var listing = list(smi);
-        assertThat(listing.usage()).containsOnlyKeys(PID);
-        assertThat(listing.problems())
-                .hasSizeBetween(100, 102)
-                .allSatisfy(problem -> assertThat(problem.detail()).hasSizeLessThan(300));
-    }
-
-    private GpuListing list(NvidiaSmi tool) throws ToolException, InterruptedException {
-        var found = history.interpret(tool.read(false));
-        if (found.missing().contains(SnapshotPart.PROCESSES)) {
-            var problem = found.problems().getFirst();
-            throw new ToolException(problem.code(), problem.detail(), null);
-        }
-        return found;
-    }
-
-    private static DeviceUsage uses(int device, long mebibytes) {
-        return new DeviceUsage(device, Memory.ofMebibytes(mebibytes));
     }
 
     @Test
@@ -90,45 +54,32 @@ class NvidiaSmiTest {
     }
 
     @Test
-    void queriesTheDevicesAgainForAnUnknownDevice() throws Exception {
-        fake.gpus(1).fault(COUNT);
-        list(smi);
-        fake.gpus(2).process(1, PID, "5");
-        var listing = list(smi);
-        assertThat(listing.devices()).containsExactlyInAnyOrder(0, 1);
-        assertThat(listing.usage()).containsEntry(PID, List.of(uses(1, 5)));
-        assertThat(listing.problems()).isEmpty();
-        assertThat(calls()).containsExactly(QUERY_PROCESSES, QUERY_DEVICES, QUERY_PROCESSES, QUERY_DEVICES);
-    }
-
-    @Test
-    void queriesTheDevicesAgainAfterAFailure() throws Exception {
-        fake.gpuLines("0, a, 1\n1, b, 1\n").process("b", Integer.toString(PID), "5");
-        assertThat(list(smi).usage()).containsEntry(PID, List.of(uses(1, 5)));
+    void queriesTheDevicesAgainWheneverTheyMayBeOthers() throws Exception {
+        fake.gpus(1);
+        assertQueriesDevices(true, false);
+        fake.gpus(2).process(1, PID, "5"); // on an unknown device
+        assertQueriesDevices(true, false);
+        fake.gpus(1).noProcesses(); // a process that is no longer listed may have gone with its device
+        assertQueriesDevices(true, true);
+        fake.gpus(2);
+        assertQueriesDevices(true, false);
         fake.fault("exit 9");
-        assertThatThrownBy(() -> list(smi)).isInstanceOf(ToolException.class);
-        fake.noFault().gpuLines("0, b, 1\n");
-        assertThat(list(smi).usage()).containsEntry(PID, List.of(uses(0, 5)));
+        smi.read(false);
+        fake.noFault();
+        assertQueriesDevices(true, false);
     }
 
     /** The list of devices is kept, and what is wrong with it must not look mended meanwhile. */
     @Test
-    void lostDeviceIsReportedEveryTime() throws Exception {
+    void queriesTheDevicesAgainWhileOneIsLost() throws Exception {
         fake.gpuLines("0, a, 1\n1, [GPU is lost], [GPU is lost]\n");
-        for (var observation = 0; observation < 2; observation++) {
-            assertThat(list(smi).problems()).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
-        }
+        assertQueriesDevices(true, true);
     }
 
-    /** The list of devices is kept, but a process that is no longer listed may have gone with its device. */
-    @Test
-    void queriesTheDevicesAgainAfterAProcessHasLeftAndWhileADeviceIsLost() throws Exception {
-        fake.gpus(2).process(1, PID, "5");
-        list(smi);
-        fake.gpus(1).noProcesses();
-        assertThat(list(smi).problems()).extracting(Problem::code).containsExactly(ProblemCode.GPU_LOST);
-        fake.gpus(2);
-        assertThat(list(smi).problems()).isEmpty();
+    private void assertQueriesDevices(Boolean... inEachReading) throws Exception {
+        for (var each : inEachReading) {
+            assertThat(smi.read(false).devicesAreCurrent()).isEqualTo(each);
+        }
     }
 
     private List<String> calls() throws IOException {

@@ -15,6 +15,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(600)
 class EnforcerLockTest {
@@ -82,14 +84,6 @@ class EnforcerLockTest {
         assertThat(path.resolveSibling("moved")).isEmptyDirectory();
     }
 
-    @Test
-    void removedLockFileIsRecreatedAndLocked() throws IOException {
-        assertActing(first);
-        Files.delete(file);
-        assertActing(first);
-        assertThat(second.take().other()).isNotNull();
-    }
-
     /** Between the removal of the file and the next look, the second one may come first: one alone acts even then. */
     @Test
     void isReadOnlyWhenAnotherEnforcerHoldsTheNewLockFile() throws IOException {
@@ -100,43 +94,42 @@ class EnforcerLockTest {
         assertActing(second);
     }
 
-    @Test
-    void replacedDirectoryIsLockedAgain() throws IOException {
+    /** What happens to the lock file of an enforcer. No link is followed. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "rm LOCK",
+                "mv genv moved && mkdir genv",
+                "rm LOCK && echo something >LOCK",
+                "rm LOCK && mkfifo LOCK",
+                "rm LOCK && ln elsewhere LOCK",
+                "rm LOCK && ln -s $PWD/elsewhere LOCK",
+                "rm LOCK && ln -s $PWD/absent LOCK"
+            })
+    void removedOrForeignLockFileIsReplacedAndLocked(String change) throws IOException {
+        var elsewhere = Files.writeString(path.resolveSibling("elsewhere"), "precious");
         assertActing(first);
-        Files.move(path, path.resolveSibling("moved"));
-        Files.createDirectory(path);
+        change(change);
         assertActing(first);
         assertThat(second.take().other()).isNotNull();
-    }
-
-    @Test
-    void foreignLockFileIsReplaced() throws Exception {
-        var elsewhere = Files.writeString(path.resolveSibling("elsewhere"), "precious");
-        Files.createSymbolicLink(file, elsewhere);
-        assertReplacedAndLocked();
-        Files.createSymbolicLink(file, path.resolveSibling("absent"));
-        assertReplacedAndLocked();
-        assertThat(path.resolveSibling("absent")).doesNotExist();
-        Programs.fifo(file);
-        assertReplacedAndLocked();
-        Files.writeString(file, "something");
-        assertReplacedAndLocked();
-        Files.createLink(file, elsewhere);
-        assertReplacedAndLocked();
         assertThat(elsewhere).hasContent("precious");
+        assertThat(path.resolveSibling("absent")).doesNotExist();
     }
 
-    /** Whoever can open it can lock it: then we would watch for as long as he likes. */
-    @Test
-    void lockFileAccessibleToOthersIsReplaced() throws IOException {
-        assertReplacedAfter(() -> Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r--r--")));
-        assertReplacedAfter(() -> Files.createLink(path.resolveSibling("second"), file));
+    /** Whoever can open the lock file can lock it: then this enforcer would only observe for as long as that user likes. */
+    @ParameterizedTest
+    @ValueSource(strings = {"chmod 644 LOCK", "ln LOCK second", "chown 65534 LOCK"})
+    void lockFileOfOthersIsReplacedAlthoughItIsLocked(String change) throws IOException {
+        if (change.startsWith("chown")) {
+            Requirements.root();
+        }
+        assertActing(second);
+        change(change);
+        assertActing(first);
     }
 
-    @Test
-    void lockFileOfAnotherUserIsReplaced() throws IOException {
-        Requirements.root();
-        assertReplacedAfter(() -> Files.setAttribute(file, "unix:uid", 65534));
+    private void change(String commands) throws IOException {
+        Programs.shell(path.getParent(), commands.replace("LOCK", "genv/.genv-enforcer.lock"));
     }
 
     /** One of the enforcer of another directory is locked, root's and closed: moved here it would make us watch. */
@@ -159,25 +152,6 @@ class EnforcerLockTest {
         assertThat(lockStatus.unusable()).startsWith("cannot be used");
         Files.delete(file);
         assertActing(first);
-    }
-
-    private interface Change {
-        void make() throws IOException;
-    }
-
-    /** The valid lock file that another enforcer holds is changed. */
-    private void assertReplacedAfter(Change change) throws IOException {
-        assertActing(second);
-        change.make();
-        assertActing(first);
-        first.close();
-        second.close();
-    }
-
-    private void assertReplacedAndLocked() throws IOException {
-        assertActing(first);
-        assertThat(second.take().other()).isNotNull();
-        Files.delete(file);
     }
 
     private static void assertActing(EnforcerLock lock) {

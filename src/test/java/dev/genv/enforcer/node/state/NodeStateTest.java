@@ -8,17 +8,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.host.Machine.SwapResult;
-import dev.genv.enforcer.genv.EnvsFile;
+import dev.genv.enforcer.host.StateFacts;
 import dev.genv.enforcer.host.StateFacts.LockFacts.Outcome;
 import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.model.Device.Attachment;
-import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.state.GenvLock.LockHolders;
 import dev.genv.enforcer.node.state.StateDirectory.Condition;
 import dev.genv.enforcer.observation.StateParser;
-import dev.genv.enforcer.observation.StateParser.State;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Programs;
@@ -49,12 +47,10 @@ class NodeStateTest {
 
     private final Path path;
     private final NodeState reader;
-    private final StateParser parser;
     private final List<StateDirectory> open = new ArrayList<>();
 
     NodeStateTest(@TempDir Path folder) throws IOException {
         path = Files.createDirectory(folder.resolve("genv"));
-        parser = new StateParser(path.toString());
         reader = reader(PROC);
     }
 
@@ -70,32 +66,9 @@ class NodeStateTest {
     }
 
     @Test
-    void emptyDirectoryIsAbsentStateAndStaysEmpty() throws Exception {
-        var state = read();
-        assertThat(state)
-                .isEqualTo(
-                        new State(new State.File.Absent<>(), new State.File.Absent<>(), List.of(), state.lockWait()));
+    void observationOfAnEmptyDirectoryCreatesNothing() throws Exception {
+        reader.read(Duration.ZERO);
         assertThat(path).isEmptyDirectory();
-    }
-
-    private State read() throws InterruptedException {
-        return read(reader);
-    }
-
-    private State read(NodeState from) throws InterruptedException {
-        return parser.parse(null, from.read(Duration.ZERO));
-    }
-
-    private static EnvsFile envs(State state) {
-        assertThat(state.envs()).isInstanceOf(State.File.Present.class);
-        return ((State.File.Present<EnvsFile>) state.envs()).content();
-    }
-
-    private static void assertUnreadable(State.File<?> file, ProblemCode code, String why) {
-        assertThat(file).isInstanceOfSatisfying(State.File.Unreadable.class, unreadable -> {
-            assertThat(unreadable.problem().code()).isEqualTo(code);
-            assertThat(unreadable.problem().detail()).contains(why);
-        });
     }
 
     @Test
@@ -106,14 +79,15 @@ class NodeStateTest {
         fake.mounts("self", "36 22 98:0 /genv %s rw - ext4 /dev/sda rw".formatted(path.toRealPath()));
         fake.mounts("1", "24 22 98:0 / /data rw - ext4 /dev/sda rw");
         var onHost = Files.createDirectories(folder.resolve("1/root")).resolve("data");
-        Files.createSymbolicLink(onHost, path.toRealPath().getParent());
         var contained = reader(folder);
-        assertThat(envs(read(contained)).environments()).hasSize(1);
-        Files.delete(onHost);
-        assertUnreadable(read(contained).envs(), ProblemCode.STATE_DIRECTORY_MOVED, "/data/genv");
-        assertUnreadable(read(contained).devices(), ProblemCode.STATE_DIRECTORY_MOVED, "recreate the container");
-        Files.createSymbolicLink(onHost, path.toRealPath().getParent());
-        assertThat(envs(read(contained)).environments()).hasSize(1);
+        for (var i = 0; i < 2; i++) {
+            Files.createSymbolicLink(onHost, path.toRealPath().getParent());
+            assertThat(contained.read(Duration.ZERO).envs()).isInstanceOf(StateFile.Present.class);
+            Files.delete(onHost);
+            var moved = contained.read(Duration.ZERO);
+            assertThat(moved.directory()).isEqualTo(new StateFacts.Directory.Stale("/data/genv"));
+            assertThat(List.of(moved.envs(), moved.devices())).containsOnly(new StateFile.Absent());
+        }
     }
 
     /** Docker and Kubernetes create a missing directory closed to other users. The commands run in the folder of the state directory. */

@@ -11,8 +11,8 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.remote.agent.AgentOutput.LostAnswerException;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
@@ -49,9 +49,10 @@ class AgentJsonTest {
                 .map(AgentJsonTest::tree)
                 .toList();
         for (var root : ALL) {
-            for (var path : objects(root)) {
+            for (var path : objects(root, "").toList()) {
                 assertUnreadable(root, path, part -> part.put("more", 1), "more in " + path);
-                for (var name : names(root, path)) {
+                for (var name :
+                        root.at(path).propertyStream().map(Map.Entry::getKey).toList()) {
                     assertUnreadable(root, path, part -> part.remove(name), "without %s of %s".formatted(name, path));
                     var former = root.at(path).get(name);
                     replacements.stream()
@@ -180,26 +181,13 @@ class AgentJsonTest {
         return AgentJson.read(SampleFacts.bytes(json), Answer.class);
     }
 
-    private static List<String> objects(JsonNode root) {
-        var paths = new ArrayList<String>();
-        collect(root, "", paths);
-        return paths;
-    }
-
-    private static void collect(JsonNode node, String path, List<String> paths) {
-        if (node.isObject()) {
-            paths.add(path);
-            node.fieldNames().forEachRemaining(name -> collect(node.get(name), path + "/" + name, paths));
-        }
-        for (var i = 0; node.isArray() && i < node.size(); i++) {
-            collect(node.get(i), path + "/" + i, paths);
-        }
-    }
-
-    private static List<String> names(JsonNode root, String path) {
-        var names = new ArrayList<String>();
-        root.at(path).fieldNames().forEachRemaining(names::add);
-        return names;
+    /** Returns the paths of all objects. */
+    private static Stream<String> objects(JsonNode node, String path) {
+        var own = node.isObject() ? Stream.of(path) : Stream.<String>empty();
+        var names = node.isArray()
+                ? IntStream.range(0, node.size()).mapToObj(String::valueOf)
+                : node.propertyStream().map(Map.Entry::getKey);
+        return Stream.concat(own, names.flatMap(name -> objects(node.at("/" + name), path + "/" + name)));
     }
 
     private static JsonNode tree(byte[] json) {

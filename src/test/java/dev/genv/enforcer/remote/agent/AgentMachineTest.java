@@ -6,11 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.Memory;
-import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.policy.Action;
@@ -55,42 +52,16 @@ class AgentMachineTest extends PythonFixture {
     }
 
     @Test
-    void exitIsUnknownInAnotherPidNamespace() throws Exception {
-        machine.useFakeProc().pidNamespace(4026532281L);
-        var ofTheHost = new ProcessId(8, 1);
-        assertThat(machine.observe(ofTheHost).details().ended()).containsExactly(ofTheHost);
-        machine.service.requireHostPid();
-        assertThat(machine.observe(ofTheHost).details().ended()).isEmpty();
-    }
-
-    @Test
     void secondServiceIsReadOnly() throws Exception {
-        try (var child = Child.inEnvironment("15971")) {
-            machine.nvidiaSmi.process(0, child.pid(), "1542");
-            machine.files().device(0).device(1).write();
-            assertThat(machine.observe().details().readOnlyReason()).isNull();
-            machine.serviceName = "two";
-            var second = machine.agent();
-            var observation = second.observe();
-            assertThat(observation.details().readOnlyReason()).isEqualTo(READ_ONLY_REASON);
-            assertThat(observation.problems())
-                    .contains(new Problem(ProblemCode.SECOND_ENFORCER, READ_ONLY_REASON + ": this one only observes"));
-            var action = new Action.Terminate("gpu-1", observation.processes().getFirst());
-            var results = new HashMap<Action, Result>();
-            second.execute(machine.python::request, List.of(action), results::put);
-            assertThat(results).containsExactly(Map.entry(action, Result.failed(READ_ONLY_REASON)));
-            machine.canAct = false;
-            assertThat(machine.observe().details().readOnlyReason()).isNull();
-        }
-    }
-
-    @Test
-    void reportsWhatIsMeasuredOnTheDevices() throws Exception {
-        machine.nvidiaSmi.status("0, 1700, 16384, 61, 87, [N/A], [N/A]\n1, [N/A], 16384, 48, [N/A], [N/A], [N/A]\n");
-        assertThat(machine.observe().details().devices())
-                .containsExactly(
-                        new DeviceStatus(0, 61, 87, Memory.ofMebibytes(1700), Memory.ofMebibytes(16384), null, null),
-                        new DeviceStatus(1, 48, null, null, Memory.ofMebibytes(16384), null, null));
+        machine.nvidiaSmi.process(0, first.pid(), "1542");
+        machine.files().device(0).device(1).write();
+        assertThat(machine.observe().details().readOnlyReason()).isNull();
+        machine.service = "two";
+        agent = machine.agent();
+        var observation = agent.observe();
+        assertThat(observation.details().readOnlyReason()).isEqualTo(READ_ONLY_REASON);
+        actions = List.of(new Action.Terminate("gpu-1", observation.processes().getFirst()));
+        assertThat(execute(machine.python::request)).containsExactly(Result.failed(READ_ONLY_REASON));
     }
 
     /** A process can lay its memory where nobody answers. Then it alone is not known. */

@@ -63,9 +63,7 @@ final class PythonMachine {
     final FakeNvidiaSmi nvidiaSmi;
     final LocalPython python = new LocalPython();
     final AtomicLong nanos = new AtomicLong();
-    final NodeBuilder service;
-    String serviceName = "one";
-    boolean canAct = true;
+    String service = "one";
     boolean sudo;
     private String proc = "/proc";
 
@@ -85,7 +83,6 @@ final class PythonMachine {
         Files.writeString(etc.resolve("passwd"), passwd.contains(me) ? passwd : me + "0::/:/bin/sh\n" + passwd);
         run = folder.resolve("run");
         nvidiaSmi = new FakeNvidiaSmi(folder.resolve("bin")).gpus(2);
-        service = new NodeBuilder(state, nvidiaSmi.path());
         request = firstRequest()
                 .put("nonce", NONCE)
                 .put("deviceHolders", false)
@@ -298,7 +295,7 @@ final class PythonMachine {
         int stops;
 
         private AgentHost() {
-            var settings = service.settings();
+            var settings = new NodeBuilder(state, nvidiaSmi.path()).settings();
             var config = new AgentConfig(
                     state.toString(),
                     Duration.ofSeconds(30),
@@ -309,10 +306,10 @@ final class PythonMachine {
                     settings.programs().stream()
                             .map(program -> program.path().toString())
                             .toList(),
-                    canAct,
+                    true,
                     Duration.ofHours(1));
             var places = new AgentCommand.Places(proc, etc.toString(), run.toString());
-            var agentCommand = new AgentCommand(config, places, serviceName, new SecureRandom());
+            var agentCommand = new AgentCommand(config, places, service, new SecureRandom());
             host = new ObservedHost(settings, new AgentMachine("gpu-1", this, config, agentCommand, nanos::get));
         }
 

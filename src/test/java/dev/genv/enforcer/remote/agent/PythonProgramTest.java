@@ -178,15 +178,6 @@ class PythonProgramTest extends PythonFixture {
         }
     }
 
-    @Test
-    void endsWithItsInput() throws Exception {
-        try (var agent = start(PythonMachine.PROGRAM)) {
-            answer(agent, machine.line("observe"));
-            assertThat(agent.end(LocalPython.TIMEOUT)).isTrue();
-            assertThat(agent.process.exitValue()).isZero();
-        }
-    }
-
     /** A service may vanish without closing its connection. */
     @Test
     void endsWithoutRequests() throws Exception {

@@ -63,6 +63,12 @@ class ProgramTest extends ServerTest {
                 .isEqualTo(new CommandResult("@%1$s received\n@%1$s {%1$s}\n".formatted(number), "", null, null));
     }
 
+    private boolean loseConnection(String request, OutputStream out) throws InterruptedException {
+        server.cutConnections();
+        Thread.sleep(Duration.ofMinutes(10));
+        return true;
+    }
+
     private static ProgramRequest repeatable(String number) {
         return request("p", number, true);
     }
@@ -187,11 +193,7 @@ class ProgramTest extends ServerTest {
     @Test
     void doesNotRepeatARequestWhoseConnectionWasLost() throws Exception {
         assertAnswered("1");
-        behavior = (_, _) -> {
-            server.cutConnections();
-            Thread.sleep(Duration.ofMinutes(10));
-            return false;
-        };
+        behavior = this::loseConnection;
         assertInterrupted(connection.request(numbered("2")), ProblemCode.CONNECTION_LOST);
         behavior = (_, _) -> true;
         assertAnswered("3");
@@ -200,11 +202,7 @@ class ProgramTest extends ServerTest {
 
     @Test
     void repeatsARepeatableRequestIfTheConnectionWasLost() throws Exception {
-        behavior = (_, _) -> {
-            server.cutConnections();
-            Thread.sleep(Duration.ofMinutes(10));
-            return true;
-        };
+        behavior = this::loseConnection;
         assertInterrupted(connection.request(repeatable("3")), ProblemCode.CONNECTION_LOST);
         assertThat(received)
                 .as("the first request of a program is not repeated")
@@ -212,11 +210,9 @@ class ProgramTest extends ServerTest {
         advanceTime(Duration.ofMinutes(1));
         behavior = (_, _) -> true;
         assertAnswered("4");
-        behavior = (_, _) -> {
+        behavior = (request, out) -> {
             behavior = (_, _) -> true;
-            server.cutConnections();
-            Thread.sleep(Duration.ofMinutes(10));
-            return true;
+            return loseConnection(request, out);
         };
         assertAnswered(repeatable("5"), "5");
         assertThat(received).containsExactly("3", "4", "5", "5");

@@ -119,6 +119,12 @@ abstract class ServerTest {
         return access(new SshSettings("root", key.file(), null, null, null, writeKnownHosts(known), timeout));
     }
 
+    /** Returns settings for root with the present known_hosts, and another private key or none. */
+    final SshAccess accessWithKey(@Nullable Path identity, @Nullable Path passphrase) {
+        var known = directory.resolve("known_hosts");
+        return access(new SshSettings("root", identity, passphrase, null, null, known, HANG));
+    }
+
     final SshAccess access(SshSettings settings) {
         return access(settings, InetAddress::getAllByName);
     }

@@ -9,7 +9,6 @@ import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.HostAddress;
-import dev.genv.enforcer.remote.ssh.SshAccess.SshSettings;
 import dev.genv.enforcer.remote.ssh.SshConnection.BackOff;
 import dev.genv.enforcer.testsupport.ssh.FakeSshd;
 import java.io.IOException;
@@ -191,7 +190,7 @@ class SshConnectionTest extends ServerTest {
         try (var its = new FakeSshd("127.0.0.2", key.publicKey()).addProgram("true", (_, _, _) -> 0)) {
             writeKnownHosts(its.knownHostsLine());
             var phrase = writeFile("phrase", "open sesame \n");
-            var access = access(new SshSettings("root", key.file(), phrase, null, null, knownHosts(), HANG));
+            var access = accessWithKey(key.file(), phrase);
 
             assertReached(connect(access, its.target()));
         }
@@ -204,24 +203,19 @@ class SshConnectionTest extends ServerTest {
         assertStartFails(key, writeFile("phrase", "open barley\n"), "Incorrect passphrase");
         assertStartFails(writeFile("garbage", "garbage"), null, "garbage cannot be used as a private key");
         assertStartFails(directory.resolve("nowhere"), null, "nowhere: there is no such file");
-        Files.delete(knownHosts());
+        Files.delete(directory.resolve("known_hosts"));
         assertStartFails(this.key.file(), null, "known_hosts cannot be read");
     }
 
-    private Path knownHosts() {
-        return directory.resolve("known_hosts");
-    }
-
     private void assertStartFails(Path identity, @Nullable Path passphrase, String why) {
-        var settings = new SshSettings("root", identity, passphrase, null, null, knownHosts(), HANG);
-        assertThatThrownBy(() -> access(settings))
+        assertThatThrownBy(() -> accessWithKey(identity, passphrase))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining(why);
     }
 
     @Test
     void loginFailsWithoutAKey() throws Exception {
-        var access = access(new SshSettings("root", null, null, null, null, knownHosts(), HANG));
+        var access = accessWithKey(null, null);
 
         assertRefused(connect(access, server.target()), ProblemCode.AUTHENTICATION_FAILED)
                 .contains("there is no private key to log in with");
@@ -230,7 +224,7 @@ class SshConnectionTest extends ServerTest {
     @Test
     void replacedKeyIsUsedAtTheNextLogin() throws Exception {
         var wrong = ClientKey.create(directory, "wrong", null);
-        var access = access(new SshSettings("root", wrong.file(), null, null, null, knownHosts(), HANG));
+        var access = accessWithKey(wrong.file(), null);
         var connection = connect(access, server.target());
         assertRefused(connection, ProblemCode.AUTHENTICATION_FAILED);
 
