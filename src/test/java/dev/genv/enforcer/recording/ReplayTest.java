@@ -1,11 +1,7 @@
 package dev.genv.enforcer.recording;
 
-import static dev.genv.enforcer.testsupport.KnownRules.ENV_DEVICES;
-import static dev.genv.enforcer.testsupport.KnownRules.ENV_MEMORY;
-import static dev.genv.enforcer.testsupport.KnownRules.ENV_OWNER;
 import static dev.genv.enforcer.testsupport.KnownRules.MAX_DEVICES_PER_USER;
 import static dev.genv.enforcer.testsupport.KnownRules.NON_ENV_PROCESSES;
-import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -27,7 +23,6 @@ import dev.genv.enforcer.recording.Replay.ReplayedHost;
 import dev.genv.enforcer.recording.ReplayedUser.ReplayedAction;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
-import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -38,12 +33,14 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class ReplayTest {
     private static final Duration GRACE = Duration.ofSeconds(30);
-    private static final Snapshot IDLE = host().devices(1).snapshot();
 
     private final RecordedPast past = new RecordedPast();
 
@@ -80,113 +77,66 @@ class ReplayTest {
         });
     }
 
-    @Test
-    void timeWithoutTheServiceCountsNothing() {
-        past.cycles(2, stray(process(7))).restarts().waits(Duration.ofMinutes(10));
-        past.cycle(stray(process(7))).cycle(IDLE);
-        assertThat(replay(enforcing(NON_ENV_PROCESSES)).users()).isEmpty();
-
-        past.cycles(3, stray(process(7)));
-        assertThat(replay(enforcing(NON_ENV_PROCESSES)).users()).hasSize(1);
+    /**
+     * The rule with its limit, the cycle from which on it is replayed, the grace period in seconds, numbers of cycles with what is on the host
+     * in them, and what is done for whom. THREE are environments on a device each, of which the last process is the newest.
+     */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        # without a grace period actions happen at once
+        non-env-processes | 0 | 0  | 1 process 7 on 0=1mi    | 1000: terminate 7 at 0
+        # pictures before the period count for nothing but the order of attachments
+        non-env-processes | 50 | 30 | 100 process 7 on 0=1mi  | 1000: terminate 7 at 530
+        max-devices-per-user=1 | 5 | 30 | 1 env 1 on 0; 10 env 1 on 0 & env 2 on 1 at OLD | raz: detach 2 from 1 at 80
+        # time without the service counts nothing
+        non-env-processes | 0 | 30 | 2 process 7 on 0=1mi; restart; 1 process 7 on 0=1mi; 1    |
+        non-env-processes | 0 | 30 | 2 process 7 on 0=1mi; restart; 1 process 7 on 0=1mi; 1; 3 process 7 on 0=1mi | 1000: terminate 7 at 650
+        # immune processes and exempt environments are spared
+        non-env-processes | 0 | 30 | 5 process 1 on 0=1mi immune |
+        max-devices-per-user=1 | 0 | 30 | 5 env 1 on 0,1,2 exempt |
+        # a process is of the user of its environment, and a stranger is not
+        env-devices | 0 | 30 | 5 STRANGER | alice: terminate 1 at 30
+        env-owner   | 0 | 30 | 5 STRANGER | 6666: terminate 9 at 30
+        # a later process with the same pid is another one
+        non-env-processes | 0 | 30 | 5 process 7 on 0=1mi; 5 process 7 later 100 on 0=1mi | 1000: terminate 7 at 30, 1000: terminate 7 at 80
+        # what was terminated frees its memory
+        env-memory | 0 | 30 | 10 FULL; 10 FULL & process 3 in 1 on 0=50mi | raz: terminate 2 at 30
+        # the newest attachment is removed, once
+        max-devices-per-user=2 | 0 | 30 | 1 env 1 on 0 & env 2 on 1; 10 THREE; 10 THREE & process 9 in 1 on 0=900mi | raz: detach 3 from 2 at 40, raz: terminate 13 at 40
+        max-devices-per-user=2 | 0 | 30 | 10 THREE; 1 unseen; 10 THREE | raz: detach 3 from 2 at 30, raz: terminate 13 at 30
+        # an attachment that is made again counts again
+        max-devices-per-user=2 | 0 | 30 | 10 THREE; 10; 10 THREE | raz: detach 3 from 2 at 200, raz: detach 3 from 2 at 30, raz: terminate 13 at 30
+        """)
+    void replays(String rule, int since, int grace, String cycles, @Nullable String expected) {
+        var text = cycles.replace(
+                        "STRANGER",
+                        "env 1 of alice uid 1005 live 1005 on 0 & process 1 uid 1005 in 1 on 1=1mi"
+                                + " & process 9 later 9000 uid 6666 in 1 on 0=1mi")
+                .replace("FULL", "env 1 capacity 1000mi on 0 & process 1 in 1 on 0=900mi & process 2 in 1 on 0=300mi")
+                .replace(
+                        "THREE",
+                        "env 1 on 0 & env 2 on 1 & env 3 on 2 & process 11 in 1 on 0=1mi & process 12 in 2 on 1=1mi"
+                                + " & process 13 later 9000 in 3 on 2=1mi");
+        for (var part : text.split("; ", -1)) {
+            var words = part.split(" ", 2);
+            if (part.equals("restart")) {
+                past.restarts().waits(Duration.ofMinutes(10));
+            } else {
+                past.cycles(
+                        Integer.parseInt(words[0]),
+                        words.length == 1 ? host().devices(3).snapshot() : snapshot(words[1]));
+            }
+        }
+        var limit = rule.split("=", -1);
+        var policy = limit.length == 1 ? enforcing(KnownRules.named(rule)) : quota(Integer.parseInt(limit[1]));
+        assertThat(actions(replay(policy, Duration.ofSeconds(grace), at(since))))
+                .isEqualTo(expected == null ? List.of() : List.of(expected.split(", ", -1)));
     }
 
-    @Test
-    void withoutAGracePeriodActionsHappenAtOnce() {
-        past.cycle(stray(process(7)));
-
-        assertThat(actions(replay(enforcing(NON_ENV_PROCESSES), Duration.ZERO, Instant.EPOCH)))
-                .containsExactly("terminate 7 at 0");
-    }
-
-    @Test
-    void policyAppliesFromTheBeginOfThePeriodOn() {
-        past.cycles(100, stray(process(7)));
-
-        var replay = replay(enforcing(NON_ENV_PROCESSES), GRACE, at(50));
-
-        assertThat(replay.from()).isEqualTo(at(50));
-        assertThat(actions(replay)).containsExactly("terminate 7 at 530");
-    }
-
-    @Test
-    void immuneProcessesAndExemptEnvironmentsAreSpared() {
-        past.cycles(5, host().devices(1).with("process 1 on 0=1mi immune").snapshot());
-        past.cycles(5, host().devices(3).with("env 1 on 0,1,2 exempt").snapshot());
-
-        assertThat(replay(enforcing(NON_ENV_PROCESSES)).users()).isEmpty();
-        assertThat(replay(quota(1)).users()).isEmpty();
-    }
-
-    @Test
-    void processIsOfTheUserOfItsEnvironmentAndAStrangerIsNot() {
-        past.cycles(
-                5,
-                host().devices(2)
-                        .with(
-                                "env 1 of alice uid 1005 live 1005 on 0",
-                                "process 1 uid 1005 in 1 on 1=1mi",
-                                "process 9 later 9000 uid 6666 in 1 on 0=1mi")
-                        .snapshot());
-
-        assertThat(replay(enforcing(ENV_DEVICES)).users())
-                .extracting(ReplayedUser::user)
-                .containsExactly("alice");
-        assertThat(replay(enforcing(ENV_OWNER)).users())
-                .extracting(ReplayedUser::user)
-                .containsExactly("6666");
-    }
-
-    @Test
-    void newestDeviceIsDetachedOnceAndItsProcessesAreTerminated() {
-        var three = threeDevices();
-        past.cycle(idle("1", "2").snapshot())
-                .cycles(10, three.snapshot())
-                .cycles(10, three.with("process 9 in 1 on 0=900mi").snapshot());
-
-        assertThat(actions(replay(quota(2)))).containsExactlyInAnyOrder("terminate 13 at 40", "detach 3 from 2 at 40");
-    }
-
-    @Test
-    void laterProcessWithTheSamePidIsAnotherOne() {
-        past.cycles(5, stray(process(7))).cycles(5, stray(process(7).startedLaterBy(100)));
-
-        assertThat(actions(replay(enforcing(NON_ENV_PROCESSES)))).hasSize(2);
-    }
-
-    @Test
-    void memoryIsFreedByWhatWasTerminated() {
-        var full = host().devices(1)
-                .with("env 1 capacity 1000mi on 0", "process 1 in 1 on 0=900mi", "process 2 in 1 on 0=300mi");
-        past.cycles(10, full.snapshot())
-                .cycles(10, full.with("process 3 in 1 on 0=50mi").snapshot());
-
-        assertThat(actions(replay(enforcing(ENV_MEMORY)))).containsExactly("terminate 2 at 30");
-    }
-
-    @Test
-    void attachmentThatIsMadeAgainCountsAgain() {
-        past.cycles(10, threeDevices().snapshot())
-                .cycles(10, host().devices(3).snapshot())
-                .cycles(10, threeDevices().snapshot());
-
-        assertThat(replay(quota(2)).users().getFirst().detachments()).isEqualTo(2);
-    }
-
-    @Test
-    void hostThatDoesNotAnswerForgetsNothing() {
-        past.cycles(10, threeDevices().snapshot())
-                .cycle(Snapshot.unseen("here", new Problem(ProblemCode.UNREACHABLE, "no answer")))
-                .cycles(10, threeDevices().snapshot());
-
-        assertThat(replay(quota(2)).users().getFirst().detachments()).isOne();
-    }
-
-    @Test
-    void picturesBeforeThePeriodShowWhichAttachmentIsNew() {
-        past.cycle(idle("1").snapshot())
-                .cycles(10, idle("1").with("env 2 on 1 at OLD").snapshot());
-
-        assertThat(actions(replay(quota(1), GRACE, at(5)))).containsExactly("detach 2 from 1 at 80");
+    private static Snapshot snapshot(String words) {
+        return words.equals("unseen")
+                ? Snapshot.unseen("here", new Problem(ProblemCode.UNREACHABLE, "no answer"))
+                : host().devices(3).with(words.split(" & ", -1)).snapshot();
     }
 
     @Test
@@ -229,17 +179,20 @@ class ReplayTest {
         return replay;
     }
 
+    /** What is done for each user, in seconds after the begin. */
     private static List<String> actions(Replay replay) {
         return replay.users().stream()
-                .flatMap(user -> user.actions().stream())
-                .map(action -> "%s %s at %d"
-                        .formatted(
-                                action.type(),
-                                action.pid() == null
-                                        ? action.environment() + " from " + action.device()
-                                        : Objects.toString(action.pid()),
-                                Duration.between(RecordedPast.BEGIN, action.at())
-                                        .toSeconds()))
+                .flatMap(user -> user.actions().stream()
+                        .map(action -> "%s: %s %s at %d"
+                                .formatted(
+                                        user.user(),
+                                        action.type(),
+                                        action.pid() == null
+                                                ? action.environment() + " from " + action.device()
+                                                : Objects.toString(action.pid()),
+                                        Duration.between(RecordedPast.BEGIN, action.at())
+                                                .toSeconds())))
+                .sorted()
                 .toList();
     }
 
@@ -253,19 +206,6 @@ class ReplayTest {
 
     private static Snapshot stray(GpuProcessBuilder process) {
         return host().devices(1).with(process.uses(0, "100mi")).snapshot();
-    }
-
-    private static HostBuilder idle(String... environments) {
-        var node = host().devices(3);
-        for (var eid : environments) {
-            node.with(env(eid).attachedAt("20/11/2026 09:00:00", Integer.parseInt(eid) - 1));
-        }
-        return node;
-    }
-
-    private static HostBuilder threeDevices() {
-        return idle("1", "2", "3")
-                .with("process 11 in 1 on 0=1mi", "process 12 in 2 on 1=1mi", "process 13 later 9000 in 3 on 2=1mi");
     }
 
     private static Instant at(int cycle) {
