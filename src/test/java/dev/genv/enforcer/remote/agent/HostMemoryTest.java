@@ -15,21 +15,22 @@ import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
-import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.remote.agent.HostMemory.HangBackoff;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What did not answer is left out for a while. */
 class HostMemoryTest {
     private static final HostFacts SAMPLE = SampleFacts.ALL;
     private static final Kernels HANG = new Kernels(Set.of(), "process 7 of uid 1000: reading its arguments hangs");
     private static final Kernels FOUND = new Kernels(Set.of("kernel-1.json"), "");
-    private static final ProcessId SILENT = new ProcessId(1, 7);
-    private static final Reading<EnvironFacts> TIMEOUT = Reading.failed(Failure.TIMEOUT, "");
 
     private final AtomicLong nanos = new AtomicLong(-5);
     private final HostMemory memory = new HostMemory(nanos::get);
@@ -40,10 +41,6 @@ class HostMemoryTest {
     private HolderFacts holders = SAMPLE.holders();
     private Kernels kernels = Kernels.NONE;
     private boolean toolHangs;
-
-    private void awaitEndOfShortestPause() {
-        nanos.addAndGet(HangBackoff.SHORTEST.toNanos());
-    }
 
     @Test
     void doublesThePauseUpToOneHourUntilAnAnswer() {
@@ -76,53 +73,6 @@ class HostMemoryTest {
     }
 
     @Test
-    void leavesOutToolThatCannotBeKilledForAWhile() {
-        toolHangs = true;
-        record();
-        assertThat(memory.omitted().tool()).isTrue();
-        record(); // it was not run
-        awaitEndOfShortestPause();
-        assertThat(memory.omitted().tool()).isFalse();
-        toolHangs = false;
-        record();
-        assertThat(memory.omitted().tool()).isFalse();
-    }
-
-    /** Otherwise a user could end each pause by an environment without kernels. */
-    @Test
-    void pauseGrowsAlthoughThereWasNothingToSearchInBetween() {
-        record(HANG);
-        record(HANG); // they were not searched
-        awaitEndOfShortestPause();
-        assertThat(memory.omitted().kernels()).isFalse();
-        record(Kernels.NONE);
-        record(HANG);
-        awaitEndOfShortestPause();
-        assertThat(memory.omitted().kernels()).isTrue();
-        awaitEndOfShortestPause();
-        record(FOUND);
-        record(HANG);
-        awaitEndOfShortestPause();
-        assertThat(memory.omitted().kernels()).isFalse();
-    }
-
-    @Test
-    void doesNotAskForTheStatusForAWhileAfterAHang() {
-        recordStatus(Reading.failed(Failure.TIMEOUT, "it hangs"));
-        assertThat(memory.omitted().status()).isTrue();
-        assertThat(memory.omitted().tool()).isFalse();
-        recordStatus(Reading.failed(Failure.SKIPPED, "it is not asked")); // which is no answer
-        awaitEndOfShortestPause();
-        assertThat(memory.omitted().status()).isFalse();
-        recordStatus(Reading.failed(Failure.TIMEOUT, "it hangs"));
-        awaitEndOfShortestPause();
-        assertThat(memory.omitted().status()).isTrue(); // the pause is longer now
-        awaitEndOfShortestPause();
-        recordStatus(Reading.of(new ToolOutput(2, Bytes.EMPTY, Bytes.EMPTY)));
-        assertThat(memory.omitted().status()).isFalse();
-    }
-
-    @Test
     void remembersTheVersionsOfTheAccounts() {
         assertThat(memory.omitted().passwd()).isEmpty();
         accounts = new AccountFacts(
@@ -135,70 +85,82 @@ class HostMemoryTest {
         assertThat(memory.omitted().subuid()).isEqualTo("3");
     }
 
-    @Test
-    void skipsOnlyTheProcessesThatDidNotAnswer() {
-        recordProcesses(
-                process(1, 7, TIMEOUT),
-                process(2, 7, SAMPLE.processes().getFirst().environ()),
-                process(3, 7, Reading.failed(Failure.DENIED, "")));
-        assertThat(memory.omitted().processes()).containsExactly(SILENT);
-    }
-
-    @Test
-    void skippedProcessDoesNotExtendItsPause() {
-        recordProcesses(process(1, 7, TIMEOUT));
-        nanos.addAndGet(HangBackoff.SHORTEST.toNanos() - 1);
-        for (var failure : List.of(Failure.SKIPPED, Failure.NO_TIME)) {
-            recordProcesses(process(1, 7, Reading.failed(failure, "")));
-            assertThat(memory.omitted().processes()).hasSize(1);
+    /**
+     * What is observed and how much longer than the shortest pause passes, in nanoseconds; and what is left out at each look. A process is
+     * written as its pid, its start time, and the failure of its environ.
+     */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        tool hangs; see; tool hangs; pass 0; see; tool answers; see            | tool, -, -
+        # a pause grows although there was nothing to search in between: a user could end each by an environment without kernels
+        kernels hang; kernels hang; pass 0; see; kernels none; kernels hang; pass 0; see; pass 0; kernels found; kernels hang; pass 0; see | -, kernels, -
+        # that it is not asked is no answer
+        status TIMEOUT; see; status SKIPPED; pass 0; see; status TIMEOUT; pass 0; see; pass 0; status answers; see | status, -, status, -
+        1:7=TIMEOUT 2:7=answers 3:7=DENIED; see                                | 1:7
+        holder 1:7=TIMEOUT; see                                                | 1:7
+        # a process that is skipped does not extend its pause
+        1:7=TIMEOUT; pass -1; 1:7=SKIPPED; see; 1:7=NO_TIME; see; pass 1; see  | 1:7, 1:7, -
+        # a pause ends with the process, also if another one has its pid
+        1:7=TIMEOUT; 1:OTHER=SKIPPED; see; 1:ABSENT=ABSENT; see; 1:3=TIMEOUT; 1:7=SKIPPED; see | 1:7, -, -
+        """)
+    void leavesOutForAWhileWhatDidNotAnswer(String steps, String expected) {
+        var seen = new ArrayList<String>();
+        for (var step : steps.split("; ", -1)) {
+            var words = step.split(" ", -1);
+            switch (words[0]) {
+                case "see" -> seen.add(describe(memory.omitted()));
+                case "pass" -> nanos.addAndGet(HangBackoff.SHORTEST.toNanos() + Long.parseLong(words[1]));
+                case "tool" -> toolHangs = words[1].equals("hangs");
+                case "status" -> gpu = SAMPLE.gpu().withStatus(status(words[1]));
+                case "kernels" ->
+                    kernels = words[1].equals("hang") ? HANG : words[1].equals("found") ? FOUND : Kernels.NONE;
+                case "holder" ->
+                    holders = new HolderFacts(
+                            List.of(), List.of(new HolderFacts.Holder(process(words[1]), List.of(0), List.of())), "");
+                default ->
+                    memory.recordProcesses(
+                            Stream.of(words).map(HostMemoryTest::process).toList(),
+                            memory.omitted().processes());
+            }
+            if (words.length == 2 && !words[0].equals("pass")) {
+                record();
+            }
         }
-        nanos.incrementAndGet();
-        assertThat(memory.omitted().processes()).isEmpty();
+        assertThat(seen).containsExactly(expected.split(", ", -1));
     }
 
-    @Test
-    void pauseEndsWithTheProcess() {
-        recordProcesses(process(1, 7, TIMEOUT));
-        recordProcesses(process(1, Reading.failed(Failure.OTHER, ""), Reading.failed(Failure.SKIPPED, "")));
-        assertThat(memory.omitted().processes()).containsExactly(SILENT);
-        recordProcesses(process(1, Reading.failed(Failure.ABSENT, ""), Reading.failed(Failure.ABSENT, "")));
-        assertThat(memory.omitted().processes()).isEmpty();
-        recordProcesses(process(1, 3, TIMEOUT));
-        recordProcesses(process(1, 7, Reading.failed(Failure.SKIPPED, "")));
-        assertThat(memory.omitted().processes())
-                .as("a new process with the pid")
-                .isEmpty();
+    private static String describe(HostMemory.Omitted omitted) {
+        var all = new ArrayList<String>();
+        omitted.processes().forEach(each -> all.add(each.pid() + ":" + each.startTime()));
+        if (omitted.tool()) {
+            all.add("tool");
+        }
+        if (omitted.status()) {
+            all.add("status");
+        }
+        if (omitted.kernels()) {
+            all.add("kernels");
+        }
+        return all.isEmpty() ? "-" : String.join(" ", all);
     }
 
-    @Test
-    void leavesOutAHolderThatDoesNotAnswer() {
-        holders = new HolderFacts(
-                List.of(), List.of(new HolderFacts.Holder(process(1, 7, TIMEOUT), List.of(0), List.of())), "");
-        record();
-        assertThat(memory.omitted().processes()).containsExactly(SILENT);
+    private static Reading<ToolOutput> status(String what) {
+        return what.equals("answers")
+                ? Reading.of(new ToolOutput(2, Bytes.EMPTY, Bytes.EMPTY))
+                : Reading.failed(Failure.valueOf(what), "it is not known");
     }
 
-    private static ProcessFacts process(int pid, int start, Reading<EnvironFacts> environ) {
-        var text = "%d (python) S 1%s %d%s\n".formatted(pid, " 9".repeat(17), start, " 9".repeat(30));
-        return process(pid, Reading.of(SampleFacts.bytes(text)), environ);
-    }
-
-    private static ProcessFacts process(int pid, Reading<Bytes> stat, Reading<EnvironFacts> environ) {
-        return new ProcessFacts(pid, stat, Reading.of(1000L), environ, Reading.failed(Failure.OTHER, ""), stat);
-    }
-
-    private void recordProcesses(ProcessFacts... processes) {
-        memory.recordProcesses(List.of(processes), memory.omitted().processes());
-    }
-
-    private void recordStatus(Reading<ToolOutput> answer) {
-        gpu = SAMPLE.gpu().withStatus(answer);
-        record();
-    }
-
-    private void record(Kernels found) {
-        kernels = found;
-        record();
+    private static ProcessFacts process(String text) {
+        var words = text.split("[:=]", -1);
+        var stat = words[1].matches("[0-9]+")
+                ? Reading.of(SampleFacts.bytes(
+                        "%s (python) S 1%s %s%s\n".formatted(words[0], " 9".repeat(17), words[1], " 9".repeat(30))))
+                : Reading.<Bytes>failed(Failure.valueOf(words[1]), "");
+        var environ = words[2].equals("answers")
+                ? SAMPLE.processes().getFirst().environ()
+                : Reading.<EnvironFacts>failed(Failure.valueOf(words[2]), "");
+        return new ProcessFacts(
+                Integer.parseInt(words[0]), stat, Reading.of(1000L), environ, Reading.failed(Failure.OTHER, ""), stat);
     }
 
     private void record() {
