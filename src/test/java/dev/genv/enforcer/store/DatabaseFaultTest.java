@@ -155,20 +155,6 @@ class DatabaseFaultTest extends StoreFixture {
         assertThat(events.latest()).as("no number has two meanings").isGreaterThan(last);
     }
 
-    /** The service is killed before the first cycle in its new database ends. */
-    @Test
-    void aSignalOfTheCycleThatBeginsANewDatabaseIsNotRepeated() throws IOException {
-        node.setSnapshot(host().devices(2));
-        cycle();
-        Files.delete(directory.resolve(DataFolder.DATABASE));
-        findAStray();
-        cycleThatIsKilledAfterTheSignal();
-        start();
-        cycle();
-        cycle();
-        assertThat(node.executed).as("no second SIGTERM").hasSize(1);
-    }
-
     /** What the earlier boot left cannot be deleted, and the format is that of a newer version. */
     @ParameterizedTest
     @CsvSource(

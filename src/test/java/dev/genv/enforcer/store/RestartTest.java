@@ -149,39 +149,6 @@ class RestartTest extends StoreFixture {
     }
 
     @Test
-    void anActionOfTheFirstCycleAfterABootIsNotRepeated() throws IOException {
-        node.setSnapshot(STRAY);
-        cycle();
-        processes = "boot 2";
-        restart();
-        cycleThatIsKilledAfterTheSignal();
-        start();
-        cycles(2);
-        assertThat(signals()).as("one for each process").containsExactly(Signal.TERM, Signal.TERM);
-        processes = "boot 3";
-        restart();
-        cycle();
-        assertThat(signals()).as("that of another boot is over").hasSize(3);
-    }
-
-    @Test
-    void theNewModeCounts() throws IOException {
-        mode = ServiceMode.AUDIT;
-        restart();
-        node.setSnapshot(STRAY);
-        cycles(3);
-        mode = ServiceMode.ENFORCE;
-        restart();
-        cycle();
-        assertThat(only().mode()).isEqualTo(RuleMode.ENFORCE);
-        assertThat(signals()).containsExactly(Signal.TERM);
-        mode = ServiceMode.AUDIT;
-        restart();
-        cycles(20);
-        assertThat(signals()).as("no SIGKILL in audit mode").containsExactly(Signal.TERM);
-    }
-
-    @Test
     void anActionWithoutAResultIsNotRepeated() throws IOException {
         node.setSnapshot(STRAY);
         cycleThatIsKilledAfterTheSignal();
@@ -228,43 +195,45 @@ class RestartTest extends StoreFixture {
         assertThat(deliveries.load("other")).hasValue(9);
     }
 
-    @Test
-    void aGraceThatPassedInAuditModeBeginsAgain() throws IOException {
-        limits = new SafetyLimits(Duration.ofSeconds(60), null, 0);
-        mode = ServiceMode.AUDIT;
-        restart();
-        node.setSnapshot(STRAY);
-        cycles(20);
-        mode = ServiceMode.ENFORCE;
-        restart();
-        cycles(6);
-        assertThat(node.executed).isEmpty();
-        restart();
-        cycles(1);
-        assertThat(node.executed)
-                .as("the first cycle after a restart adds no time")
-                .isEmpty();
-        cycles(1);
-        assertThat(node.executed).hasSize(1);
-    }
-
-    /** The stop, how far the wall clock is set back, and the cycles until the grace period is over. */
+    /** The grace period in seconds, what happens, and how many signals were sent until each look. */
     @ParameterizedTest
-    @CsvSource({"PT59M, PT0M, 2", "PT61M, PT0M, 7", "PT0M, PT1M, 7"})
-    void aGraceIsNotContinuedAfterALongStopOrWithAWallClockThatWasSetBack(Duration stop, Duration back, int cycles)
-            throws IOException {
-        limits = new SafetyLimits(Duration.ofSeconds(60), null, 0);
-        restart();
-        node.setSnapshot(STRAY);
-        cycles(6); // 50 s
-        stop();
-        time.pass(stop);
-        time.setWallBack(back);
-        start();
-        cycles(cycles - 1);
-        assertThat(node.executed).isEmpty();
-        cycles(1);
-        assertThat(node.executed).hasSize(1);
+    @CsvSource(delimiter = '|', textBlock = """
+        # the new mode counts, and in audit mode no SIGKILL is sent
+        0  | audit; restart; stray; cycle 3; enforce; restart; cycle 1; see; audit; restart; cycle 20; see            | 1, 1
+        # a signal of the cycle that begins a new database or the first one of a boot is not repeated, although the service is killed
+        0  | cycle 1; lose; stray; killed; start; cycle 2; see                                                        | 1
+        0  | stray; cycle 1; boot 2; restart; killed; start; cycle 2; see; boot 3; restart; cycle 1; see              | 2, 3
+        # a grace period that passed in audit mode begins again, and the first cycle after a restart adds no time
+        60 | audit; restart; stray; cycle 20; enforce; restart; cycle 6; see; restart; cycle 1; see; cycle 1; see     | 0, 0, 1
+        # after 50 s: it does not continue after a long stop, or with a wall clock that was set back
+        60 | restart; stray; cycle 6; stop; pass PT59M; start; cycle 1; see; cycle 1; see                             | 0, 1
+        60 | restart; stray; cycle 6; stop; pass PT61M; start; cycle 6; see; cycle 1; see                             | 0, 1
+        60 | restart; stray; cycle 6; stop; back PT1M; start; cycle 6; see; cycle 1; see                              | 0, 1
+        """)
+    void noSignalIsSentEarlierOrTwice(int grace, String steps, String expected) throws IOException {
+        if (grace > 0) {
+            limits = new SafetyLimits(Duration.ofSeconds(grace), null, 0);
+        }
+        var seen = new ArrayList<String>();
+        for (var step : steps.split("; ", -1)) {
+            var words = step.split(" ", -1);
+            switch (words[0]) {
+                case "audit" -> mode = ServiceMode.AUDIT;
+                case "enforce" -> mode = ServiceMode.ENFORCE;
+                case "stray" -> node.setSnapshot(STRAY);
+                case "cycle" -> cycles(Integer.parseInt(words[1]));
+                case "killed" -> cycleThatIsKilledAfterTheSignal();
+                case "boot" -> processes = step;
+                case "lose" -> Files.delete(directory.resolve(DataFolder.DATABASE));
+                case "pass" -> time.pass(Duration.parse(words[1]));
+                case "back" -> time.setWallBack(Duration.parse(words[1]));
+                case "stop" -> stop();
+                case "start" -> start();
+                case "restart" -> restart();
+                default -> seen.add(Integer.toString(node.executed.size()));
+            }
+        }
+        assertThat(seen).containsExactly(expected.split(", ", -1));
     }
 
     private void cycles(int count) {
