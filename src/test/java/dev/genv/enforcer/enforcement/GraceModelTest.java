@@ -37,7 +37,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Random schedules of honest and of hostile users, of cycles that are missed or incomplete, and of restarts without a journal and reboots.
- * Reproduce one with {@code -Dfuzz.seed} and {@code -Dfuzz.runs}. Restarts with a journal are suspensions ({@code RestartPropertyTest}).
+ * Reproduce one with {@code -Dfuzz.seed} and {@code -Dfuzz.runs}. Restarts with a journal are suspensions ({@code RestartTest}).
  */
 class GraceModelTest {
     private static final long SEED = Long.getLong("fuzz.seed", 20_261_123);

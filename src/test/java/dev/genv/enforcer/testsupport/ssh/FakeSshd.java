@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import java.util.logging.Level;
 import org.apache.sshd.common.config.keys.AuthorizedKeyEntry;
 import org.apache.sshd.common.config.keys.KeyUtils;
@@ -134,20 +135,9 @@ public final class FakeSshd implements Closeable {
 
     /** Starts at the same port each time. */
     public void start() throws IOException {
-        server = SshServer.setUpDefaultServer();
-        server.setHost(address);
-        server.setPort(port); // 0 at first: any free one
-        CoreModuleProperties.TCP_NODELAY.set(server, true); // as in OpenSSH
-        server.setKeyPairProvider(KeyPairProvider.wrap(hostKey));
-        server.setCommandFactory((_, command) -> {
+        server = create(address, port, hostKey, connections, command -> {
             commands.incrementAndGet();
-            return new Running(command, programs.getOrDefault(command, (_, _, _) -> 127));
-        });
-        server.addSessionListener(new SessionListener() {
-            @Override
-            public void sessionCreated(Session session) {
-                connections.incrementAndGet();
-            }
+            return programs.getOrDefault(command, (_, _, _) -> 127);
         });
         server.setNioWorkers(1);
         if (certificate != null) {
@@ -199,7 +189,31 @@ public final class FakeSshd implements Closeable {
         }
     }
 
-    private static KeyPair newKey() {
+    /**
+     * Creates a server without starting it.
+     *
+     * @param port 0 for any free port
+     * @param connections counts the connections
+     * @param programs runs a command
+     */
+    static SshServer create(
+            String address, int port, KeyPair hostKey, AtomicInteger connections, Function<String, Program> programs) {
+        var server = SshServer.setUpDefaultServer();
+        server.setHost(address);
+        server.setPort(port);
+        CoreModuleProperties.TCP_NODELAY.set(server, true); // as in OpenSSH
+        server.setKeyPairProvider(KeyPairProvider.wrap(hostKey));
+        server.setCommandFactory((_, command) -> new Running(command, programs.apply(command)));
+        server.addSessionListener(new SessionListener() {
+            @Override
+            public void sessionCreated(Session session) {
+                connections.incrementAndGet();
+            }
+        });
+        return server;
+    }
+
+    static KeyPair newKey() {
         try {
             var generator = KeyPairGenerator.getInstance("EC");
             generator.initialize(256);
