@@ -1,12 +1,12 @@
 package dev.genv.enforcer.api;
 
+import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.enforcement.Enforcer;
-import dev.genv.enforcer.genv.GenvJson;
-import dev.genv.enforcer.genv.UnreadableException;
 import dev.genv.enforcer.testsupport.RawHttp;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.linux.Child;
@@ -136,17 +136,11 @@ class HostileTextTest {
                 .doesNotContain("attacker");
     }
 
-    private JsonNode get(String path) throws IOException {
-        var text = new RawHttp(port)
-                .get(path, AUTHORIZATION, "Accept-Encoding: identity")
-                .text();
-        try {
-            return GenvJson.read(text.substring(text.indexOf("["), text.lastIndexOf("]") + 1)
-                    .replaceAll("\r\n[0-9a-f]+\r\n", "")
-                    .getBytes(StandardCharsets.ISO_8859_1));
-        } catch (UnreadableException e) {
-            throw new AssertionError(path + " " + e.getMessage(), e);
-        }
+    private static JsonNode get(String path) throws IOException {
+        return new ObjectMapper()
+                .readTree(given().header("Authorization", "Bearer " + TokenProtectedNode.TOKEN)
+                        .get(path)
+                        .asString());
     }
 
     private static void assertPrintableAscii(String path, RawHttp.Answer answer) {

@@ -59,6 +59,7 @@ class OpenApiTest {
 
     private static final Pattern DATA = Pattern.compile("(?m)^data: (.*)$");
 
+    private final List<String> missing = new ArrayList<>();
     private JsonNode api = JSON.missingNode();
     private JsonAgainstSchema schemas = new JsonAgainstSchema(api);
 
@@ -70,46 +71,44 @@ class OpenApiTest {
 
     @Test
     void everyOperationParameterAndFieldHasTextsTypesAndExamples() {
-        var missing = new ArrayList<String>();
         operations((path, operation) -> {
-            requireAll(operation, path, missing, "operationId", "summary", "description");
+            requireAll(operation, path, "operationId", "summary", "description");
             var ok = operation.at("/responses/200");
-            requireAll(ok, path + " 200", missing, "description");
-            requireExamples(ok, path + " 200", missing);
+            requireAll(ok, path + " 200", "description");
+            requireExamples(ok, path + " 200");
             ok.path("content")
                     .properties()
-                    .forEach(type -> requireType(type.getValue().path("schema"), path, missing));
+                    .forEach(type -> requireType(type.getValue().path("schema"), path));
             var body = operation.path("requestBody");
             if (!body.isMissingNode()) {
-                requireAll(body, path + " body", missing, "description");
-                requireExamples(body, path + " body", missing);
+                requireAll(body, path + " body", "description");
+                requireExamples(body, path + " body");
             }
             operation.path("parameters").forEach(parameter -> {
                 var name = path + " " + parameter.path("name").asText();
-                requireAll(parameter, name, missing, "description", "example");
-                requireAll(parameter.path("schema"), name, missing, "type");
+                requireAll(parameter, name, "description", "example");
+                requireAll(parameter.path("schema"), name, "type");
             });
         });
         api.at("/components/schemas").properties().forEach(schema -> {
-            requireText(schema.getValue(), schema.getKey(), missing);
+            requireText(schema.getValue(), schema.getKey());
             schema.getValue()
                     .path("properties")
                     .properties()
-                    .forEach(field -> requireText(field.getValue(), schema.getKey() + "." + field.getKey(), missing));
+                    .forEach(field -> requireText(field.getValue(), schema.getKey() + "." + field.getKey()));
         });
         assertThat(missing).isEmpty();
     }
 
     @Test
     void everyErrorIsProblemJsonWithAnExample() {
-        var missing = new ArrayList<String>();
         operations((path, operation) -> operation.path("responses").properties().forEach(response -> {
             if (!response.getKey().equals("200")) {
                 var name = path + " " + response.getKey();
                 var error = error(response.getValue());
-                requireAll(error, name, missing, "description");
+                requireAll(error, name, "description");
                 var content = error.path("content").path("application/problem+json");
-                requireAll(content.path("example"), name, missing, "title", "detail");
+                requireAll(content.path("example"), name, "title", "detail");
                 assertThat(content.path("example").path("status").asText()).isEqualTo(response.getKey());
             }
         }));
@@ -180,22 +179,22 @@ class OpenApiTest {
     }
 
     /** A text in openapi.yaml for what the classes do not have would describe something without a type. */
-    private static void requireText(JsonNode described, String name, List<String> missing) {
-        requireAll(described, name, missing, "description");
-        requireType(described, name, missing);
+    private void requireText(JsonNode described, String name) {
+        requireAll(described, name, "description");
+        requireType(described, name);
     }
 
-    private static void requireType(JsonNode schema, String name, List<String> missing) {
+    private void requireType(JsonNode schema, String name) {
         if (!schema.has("type") && !schema.has("$ref") && !schema.has("oneOf")) {
             missing.add(name + ": type");
         }
     }
 
-    private static void requireExamples(JsonNode described, String name, List<String> missing) {
+    private void requireExamples(JsonNode described, String name) {
         described
                 .path("content")
                 .properties()
-                .forEach(type -> requireAll(type.getValue(), name + " " + type.getKey(), missing, "example"));
+                .forEach(type -> requireAll(type.getValue(), name + " " + type.getKey(), "example"));
     }
 
     private JsonNode error(JsonNode response) {
@@ -223,7 +222,7 @@ class OpenApiTest {
                 .forEach(method -> check.accept(method.getKey() + " " + path.getKey(), method.getValue())));
     }
 
-    private static void requireAll(JsonNode node, String name, List<String> missing, String... fields) {
+    private void requireAll(JsonNode node, String name, String... fields) {
         for (var field : fields) {
             var value = node.path(field);
             if (value.isMissingNode()

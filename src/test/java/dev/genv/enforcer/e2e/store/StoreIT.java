@@ -200,51 +200,51 @@ class StoreIT extends NodeSuite {
         Requirements.root();
         Programs.run("mount", "-t", "tmpfs", "-o", "size=1m,mode=0700", "genv-test", data.toString());
         try {
-            addVictim();
-            var service = node.startService();
-            var client = new ServiceClient(service);
-            await().until(() -> victims.getLast().count() == 1);
-            Programs.fillDisk(data.resolve("filler"));
-            await().until(() -> client.observe().problems().contains("data_unwritable"));
-            addVictim();
-            await().until(() -> victims.getLast().count() == 1);
-            Files.delete(data.resolve("filler"));
-            assertContinuesAfterKill(service);
+            enforceWithout(() -> Programs.fillDisk(data.resolve("filler")), () -> Files.delete(data.resolve("filler")));
         } finally {
             node.close();
             Programs.run("umount", data.toString());
         }
     }
 
+    private interface Step {
+        void run() throws IOException;
+    }
+
+    private void enforceWithout(Step takeDisk, Step giveBack) throws IOException {
+        addVictim();
+        var service = node.startService();
+        var client = new ServiceClient(service);
+        await().until(() -> victims.getLast().count() == 1);
+        client.awaitNext(client.observe());
+        takeDisk.run();
+        try {
+            addVictim();
+            await().until(() -> victims.getLast().count() == 1);
+            await().until(() -> client.observe().problems().contains("data_unwritable"));
+        } finally {
+            giveBack.run();
+        }
+        assertContinuesAfterKill(service);
+    }
+
     /** A frozen file system answers no write. */
     @Test
     void aHangingDiskCostsTheDatabaseAndNothingElse() throws IOException {
         Requirements.root();
-        var image = directory.resolve("image");
+        var image = directory.resolve("image").toString();
         var disk = Files.createDirectory(directory.resolve("disk"));
-        Programs.run("truncate", "-s", "20M", image.toString());
-        Programs.run("mkfs.ext4", "-q", image.toString());
-        assumeThatCode(() -> Programs.run("mount", "-o", "loop", image.toString(), disk.toString()))
+        Programs.run("truncate", "-s", "20M", image);
+        Programs.run("mkfs.ext4", "-q", image);
+        assumeThatCode(() -> Programs.run("mount", "-o", "loop", image, disk.toString()))
                 .as("a file system in a file can be mounted")
                 .doesNotThrowAnyException();
         try {
             Programs.run("mkdir", "-m", "700", disk.resolve("data").toString());
-            node.set("DATA_DIR", disk.resolve("data"));
-            node.setStoreLimit(Duration.ofSeconds(2));
-            addVictim();
-            var service = node.startService();
-            var client = new ServiceClient(service);
-            await().until(() -> victims.getLast().count() == 1);
-            client.awaitNext(client.observe());
-            Programs.run("fsfreeze", "-f", disk.toString());
-            try {
-                addVictim();
-                await().until(() -> victims.getLast().count() == 1);
-                await().until(() -> client.observe().problems().contains("data_unwritable"));
-            } finally {
-                Programs.run("fsfreeze", "-u", disk.toString());
-            }
-            assertContinuesAfterKill(service);
+            node.set("DATA_DIR", disk.resolve("data")).setStoreLimit(Duration.ofSeconds(2));
+            enforceWithout(
+                    () -> Programs.run("fsfreeze", "-f", disk.toString()),
+                    () -> Programs.run("fsfreeze", "-u", disk.toString()));
         } finally {
             node.close();
             Programs.run("umount", disk.toString());
