@@ -181,8 +181,8 @@ class MailSenderTest {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void requiredTlsChecksTheCertificateAndItsName(boolean implicit) throws Exception {
-        try (var smtp = new ScriptedSmtp(Behaviour.ACCEPT, certificate.context(), implicit);
-                var other = new ScriptedSmtp(Behaviour.ACCEPT, ofOtherHost.context(), implicit)) {
+        try (var smtp = new ScriptedSmtp(Behaviour.ACCEPT, certificate.context(), implicit, null);
+                var other = new ScriptedSmtp(Behaviour.ACCEPT, ofOtherHost.context(), implicit, null)) {
             var starttls = implicit ? StartTLSOptions.DISABLED : StartTLSOptions.REQUIRED;
             var right = MailServer.config("localhost", smtp.port(), Tls.REQUIRED)
                     .setSsl(implicit)

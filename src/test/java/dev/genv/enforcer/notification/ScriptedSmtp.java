@@ -30,18 +30,14 @@ final class ScriptedSmtp extends ScriptedServer {
     }
 
     /** The answer to a command that is not accepted, such as RCPT. */
-    private record Refusal(String command, String answer) {}
+    record Refusal(String command, String answer) {}
 
     ScriptedSmtp(Behaviour behaviour, @Nullable SSLContext tls) throws IOException {
-        this(behaviour, tls, false);
+        this(behaviour, tls, false, null);
     }
 
     /** With TLS from the start or by STARTTLS. */
-    ScriptedSmtp(Behaviour behaviour, @Nullable SSLContext tls, boolean implicit) throws IOException {
-        this(behaviour, tls, implicit, null);
-    }
-
-    private ScriptedSmtp(Behaviour behaviour, @Nullable SSLContext tls, boolean implicit, @Nullable Refusal refusal)
+    ScriptedSmtp(Behaviour behaviour, @Nullable SSLContext tls, boolean implicit, @Nullable Refusal refusal)
             throws IOException {
         this.behaviour = behaviour;
         this.tls = tls;

@@ -43,13 +43,12 @@ class MessagesIT extends NodeSuite {
         try (var receiver = new ScriptedReceiver(status(200));
                 var terminal = UserTerminal.accepting(uid);
                 var stray = Child.ofUser(uid)) {
-            // The cycles end as soon as the warnings were sent.
-            var informed = directory.resolve("informed");
+            // Each observation waits for its turn, so the service acts only after the warnings were sent.
+            var turn = directory.resolve("turn");
             node.gpus
                     .process(0, stray.pid(), "10")
-                    .fault(
-                            "case $1 in *compute-apps*) [ ! -e %1$s ] || until [ -e %2$s ]; do sleep 0.1; done; : >%1$s ;; esac"
-                                    .formatted(directory.resolve("observed"), informed));
+                    .fault("case $1 in *compute-apps*) until rm %s 2>/dev/null; do sleep 0.1; done ;; esac"
+                            .formatted(turn));
             node.set("NON_ENV_PROCESSES", "enforce")
                     .set("GRACE", "1s")
                     .set("GPU_TIMEOUT", "1h")
@@ -62,10 +61,16 @@ class MessagesIT extends NodeSuite {
                     .set("MAIL_DELAY", "0s")
                     .set("WEBHOOK_URL", "http://127.0.0.1:%d/hook".formatted(receiver.port()));
             var service = new ServiceClient(node.startService());
+            var observation = service.observe();
+            do {
+                Files.createFile(turn);
+                observation = service.awaitNext(observation);
+            } while (service.json("/violations").isEmpty());
 
             await().until(() -> mailServer.getReceivedMessages().length == 1
                     && terminal.screen().contains("The service will terminate it soon after "));
-            Files.createFile(informed);
+            node.gpus.noFault();
+            Files.createFile(turn);
             await().until(() -> !stray.isAlive());
             node.gpus.gpus(3);
             await().until(() -> types(receiver).contains("dev.genv.enforcer.violation.resolved.v1"));
