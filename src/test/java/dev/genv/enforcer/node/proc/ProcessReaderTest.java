@@ -276,20 +276,25 @@ class ProcessReaderTest {
     void identifiesProgramWhenNoThreadIsLeft() throws Exception {
         proc.process(812).exe(file("opt/server"));
         var pipes = new ArrayList<Path>();
-        for (var pid = 1000; reader.read(812).environ() instanceof Reading.Value; pid++) {
+        var seen = reader.read(812).environ();
+        for (var pid = 1000; !isRefused(seen); pid++) {
             var environ = proc.process(pid).uid(pid).file("environ");
             Files.delete(environ);
             pipes.add(Programs.fifo(environ));
             assertThat(reader.read(pid).environ()).isInstanceOf(Reading.Failed.class);
+            seen = reader.read(812).environ();
         }
-        assertThat(reader.read(812).environ())
-                .isInstanceOfSatisfying(
-                        Reading.Failed.class,
-                        failed -> assertThat(failed.failure()).isEqualTo(Failure.NO_TIME));
         assertRunsServer(812, true);
         for (var pipe : pipes) {
             Files.newOutputStream(pipe).close();
         }
+    }
+
+    /** Whether it was not read for lack of a thread; a slow machine may only have taken too long. */
+    private static boolean isRefused(Reading<?> reading) {
+        return reading instanceof Reading.Failed<?>(var failure, var reason)
+                && failure == Failure.NO_TIME
+                && reason.contains("other processes already do not answer");
     }
 
     // Which processes and kernels of environments are alive.
