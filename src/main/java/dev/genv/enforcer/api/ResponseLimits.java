@@ -2,6 +2,7 @@ package dev.genv.enforcer.api;
 
 import dev.genv.enforcer.api.connection.ClientConnection;
 import dev.genv.enforcer.api.connection.ClientSlots;
+import dev.genv.enforcer.api.connection.ClientSlots.Slot;
 import dev.genv.enforcer.api.plan.PlanResource;
 import dev.genv.enforcer.api.query.PastAccess;
 import dev.genv.enforcer.api.report.ReportResource;
@@ -60,6 +61,7 @@ public class ResponseLimits {
         }
         var slot = ofPath.take(ClientConnection.address(request));
         if (slot.isPresent()) {
+            slot.get().attachTo(request);
             closeAtEnd(
                     request,
                     slot.get(),
@@ -71,14 +73,14 @@ public class ResponseLimits {
         }
     }
 
-    private static void closeAtEnd(RoutingContext request, Runnable slot, Duration longest) {
+    private static void closeAtEnd(RoutingContext request, Slot slot, Duration longest) {
         var isClosed = new AtomicBoolean();
         var deadline = request.vertx()
                 .setTimer(longest.toMillis(), _ -> ClientConnection.closeAtOnce(ClientConnection.channel(request)));
         request.addEndHandler(_ -> {
             if (isClosed.compareAndSet(false, true)) {
                 request.vertx().cancelTimer(deadline);
-                slot.run();
+                slot.close();
             }
         });
     }

@@ -171,7 +171,6 @@ public final class Enforcer {
         var events = store.events().number(ticker.now(), contents(changes, update));
         store.commit(events, fleet.at(), clock, terminations, history);
         store.registry().publish();
-        ActionLog.logEnd(fleet, update);
         var report = end(new CycleReport(
                 age.begunAt(),
                 age.elapsed(),
@@ -182,6 +181,7 @@ public final class Enforcer {
                 update.appeared(),
                 null));
         store.events().publish(events); // after the listeners know the users whom they inform
+        ActionLog.logEnd(fleet, update);
         return report;
     }
 

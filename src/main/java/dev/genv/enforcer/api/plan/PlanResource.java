@@ -2,6 +2,7 @@ package dev.genv.enforcer.api.plan;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.genv.enforcer.api.connection.ClientSlots.Slot;
 import dev.genv.enforcer.api.query.PastAccess;
 import dev.genv.enforcer.api.query.QueryParameters;
 import dev.genv.enforcer.api.query.QueryParameters.Period;
@@ -40,7 +41,6 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.Semaphore;
 import java.util.function.BooleanSupplier;
 import org.eclipse.microprofile.openapi.annotations.Operation;
 import org.eclipse.microprofile.openapi.annotations.media.Content;
@@ -57,9 +57,6 @@ public class PlanResource {
     public static final String PATH = "/plan";
     /** Each plan occupies a processor, and cycles need one too. */
     public static final int MAX_CONCURRENT = 2;
-
-    /** The end of its connection ends no computation. */
-    private static final Semaphore COMPUTATIONS = new Semaphore(MAX_CONCURRENT);
 
     static final int LARGEST_BODY = 32 << 20;
 
@@ -115,16 +112,11 @@ public class PlanResource {
                             schema = @Schema(oneOf = {PlanView.class, ReplayView.class})))
     public byte[] plan(InputStream body, @Context RoutingContext request, @Context UriInfo uri) {
         var period = period(uri.getQueryParameters());
-        if (!COMPUTATIONS.tryAcquire()) {
-            throw new ApiException(503, "too many plans are computed; try again soon");
-        }
-        try {
+        try (var _ = Slot.hold(request).orElseThrow(() -> new ApiException(503, "the client has left"))) {
             var query = new PlanRequest(body, limits.largestTree());
             return period.isPresent()
                     ? write(replay(request, query, period.get()), ASK_LESS_PAST)
                     : write(PlanView.of(check(query)), ASK_LESS_FLEET);
-        } finally {
-            COMPUTATIONS.release();
         }
     }
 
@@ -277,7 +269,17 @@ public class PlanResource {
         }
     }
 
-    /** What a policy would have done to the recorded past. */
+    /**
+     * What a policy would have done to the recorded past.
+     *
+     * @param recordedSince since when something is recorded; null if nothing is
+     * @param from when the policy begins to apply; null if nothing is recorded of the period
+     * @param to until when the past is replayed; null if nothing is recorded of the period
+     * @param instants the number of instants at which the rules were checked: something had changed, or a grace period ended
+     * @param complete whether the whole period was replayed; if not, the time limit ended the replay at {@code to}, or records are damaged or
+     *     were too large
+     * @param users those to whom the policy would have done something, the most affected first
+     */
     public record ReplayView(
             @Nullable Instant recordedSince,
             @Nullable Instant from,

@@ -99,8 +99,12 @@ public class ApiTls implements KeyStoreProvider, TrustStoreProvider, HttpServerO
             @Observes StartupEvent event, TlsConfigurationRegistry registry, Event<CertificateUpdatedEvent> listeners) {
         files.ifPresent(watched -> WatchedFile.watch("tls-files", PAUSE, () -> {
             var tls = registry.get(NAME).orElseThrow();
-            if (refresh(watched) && tls.reload()) {
-                listeners.fire(new CertificateUpdatedEvent(NAME, tls));
+            if (refresh(watched)) {
+                if (tls.reload()) {
+                    listeners.fire(new CertificateUpdatedEvent(NAME, tls));
+                } else {
+                    LOG.error("The API keeps its former TLS certificates, because the new ones cannot be loaded");
+                }
             }
         }));
     }

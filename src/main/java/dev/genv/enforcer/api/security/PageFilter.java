@@ -19,7 +19,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Adds headers to every response, errors included, with which a browser runs only the page's own scripts and talks only to this
- * service. Responses of the API have them too, in case a browser shows one.
+ * service. Responses of the API have them too, in case a browser shows one. Quarkus' setting for headers has a route with a path, which
+ * makes Vert.x answer a request with a path that it cannot decode before all filters.
  *
  * <p>Sends the files of the page. They hold no data, so they need no token: without them a browser could not ask for it. They are
  * validated at every load, so that a browser never mixes the files of two versions of the service.

@@ -3,6 +3,7 @@ package dev.genv.enforcer.api.stream;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.api.connection.ClientConnection;
 import dev.genv.enforcer.api.connection.ClientSlots;
+import dev.genv.enforcer.api.connection.ClientSlots.Slot;
 import dev.genv.enforcer.api.query.QueryParameters;
 import dev.genv.enforcer.api.query.ViolationFilter;
 import dev.genv.enforcer.api.security.ApiException;
@@ -138,7 +139,7 @@ public class EventStreams {
             response.end();
             return;
         }
-        var slot = stopped ? Optional.<Runnable>empty() : slots.take(ClientConnection.address(request));
+        var slot = stopped ? Optional.<Slot>empty() : slots.take(ClientConnection.address(request));
         if (slot.isEmpty()) {
             response.putHeader("Retry-After", RETRY_AFTER);
             throw new ApiException(
@@ -149,7 +150,7 @@ public class EventStreams {
         readers.add(reader);
         reader.open(known, heartbeat, () -> {
             readers.remove(reader);
-            slot.get().run();
+            slot.get().close();
         });
         if (stopped) {
             reader.close();

@@ -150,7 +150,10 @@ public enum SettingKind {
         return number(value, "[0-9]{1,9}", Integer.MAX_VALUE);
     }
 
-    /** The kind of a setting in a mapping. Without it every value is valid, or each constant of an enum. */
+    /**
+     * The kind of a setting in a mapping. Without it a switch takes true or false, an enum each of its constants, and another type every
+     * value.
+     */
     @Target(ElementType.METHOD)
     @Retention(RetentionPolicy.RUNTIME)
     public @interface Accepts {

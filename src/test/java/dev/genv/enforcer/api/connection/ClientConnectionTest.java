@@ -247,10 +247,10 @@ class ClientConnectionTest {
         assertThat(slots.take("c")).isEmpty();
         assertThat(slots.refused()).isEqualTo(2);
 
-        first.run();
+        first.close();
         assertThat(slots.take("b")).isPresent();
         assertThat(slots.take("b")).isEmpty();
-        last.run();
+        last.close();
         assertThat(slots.take("a")).isPresent();
         assertThat(slots.take("a")).isEmpty();
     }
