@@ -242,6 +242,17 @@ class NodeStateTest {
         assertThat(path.toFile().list()).containsExactlyInAnyOrder("envs.json", "devices.json", "genv.lock");
     }
 
+    @Test
+    void holdsTheLockDuringTheReplacement() throws Exception {
+        files().device(0, MINE).write();
+        assertThat(swap(() -> {
+                    // It exits with 0 only if the lock is held.
+                    Programs.run("flock", "-n", "-E", "0", genvLock().toString(), "false");
+                    return true;
+                }))
+                .isEqualTo(new SwapResult.Done());
+    }
+
     private interface Change {
         void happens() throws IOException;
     }

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.observation.table;
 
+import static dev.genv.enforcer.model.SnapshotPart.EVERY_PROCESS;
 import static dev.genv.enforcer.model.SnapshotPart.PROCESSES;
 import static dev.genv.enforcer.observation.table.FactRow.row;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -15,6 +16,17 @@ final class GpuRows {
     static final List<FactRow> ROWS = List.of(
             row("a process on a device", _ -> {})
                     .check(seen -> assertThat(seen.processes()).hasSize(1)),
+            row(
+                            "lines of another form, and several of a process",
+                            machine -> machine.listProcesses(
+                                    "garbage\nGPU-0, 0812, 5\nGPU-0, 4294968108, 5\nGPU-1, 812, [N/A]\nGPU-0, 812, 5\nGPU-0, 812, 8\n",
+                                    0))
+                    .problem("GPU_LINE_UNREADABLE: nvidia-smi printed: garbage")
+                    .problem("GPU_LINE_UNREADABLE: nvidia-smi printed: GPU-0, 0812, 5")
+                    .problem("GPU_LINE_UNREADABLE: nvidia-smi printed: GPU-0, 4294968108, 5")
+                    .missing(EVERY_PROCESS)
+                    .check(seen ->
+                            assertThat(seen.processes().getFirst().devices()).containsExactly(0, 1)),
             row("a process that holds a GPU without being listed", machine -> {
                         machine.listDevices("0, GPU-0, 1542\n1, GPU-1, 4096\n", 0);
                         machine.process(900, DescribedMachine.BOB);

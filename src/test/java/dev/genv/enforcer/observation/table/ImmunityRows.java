@@ -1,5 +1,6 @@
 package dev.genv.enforcer.observation.table;
 
+import static dev.genv.enforcer.model.SnapshotPart.PROCESSES;
 import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
 import static dev.genv.enforcer.observation.table.FactRow.row;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -100,7 +101,16 @@ final class ImmunityRows {
                     .problem("MISSING_PRIVILEGE: DAC_READ_SEARCH: the environment variables of other users' processes"
                             + " cannot be read: run as root with --cap-add DAC_READ_SEARCH")
                     .problem("MISSING_PRIVILEGE: KILL: processes of other users cannot be signalled: run as root with"
-                            + " --cap-add KILL"));
+                            + " --cap-add KILL"),
+            row("another PID namespace", machine -> {
+                        machine.requireHostPid = true;
+                        machine.access(-1, 4026532281L, "");
+                    })
+                    .problem("MISSING_PRIVILEGE: HOST_PID: this is not the host's PID namespace, so the pids of GPU"
+                            + " processes refer to other processes here: run with --pid=host")
+                    .missing(PROCESSES)
+                    .check(seen -> assertThat(seen.details().readOnlyReason())
+                            .isEqualTo("this is not the host's PID namespace: run with --pid=host")));
 
     private ImmunityRows() {}
 

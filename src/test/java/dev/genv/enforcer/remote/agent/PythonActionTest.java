@@ -118,6 +118,16 @@ class PythonActionTest extends PythonFixture {
         assertThat(machine.state).isDirectoryNotContaining("glob:**enforcer-*");
     }
 
+    @Test
+    void holdsTheLockDuringTheReplacement() throws Exception {
+        // It exits with 0 only if the lock is held.
+        var attempt =
+                "subprocess.check_call(['flock', '-n', '-E', '0', machine.request['state'] + '/genv.lock', 'false'])";
+        var input = changed(machine.swapInput(old, NEW), "    os.rename(", "    " + attempt + "; os.rename(");
+        assertThat(machine.run(input).answer().at("/swap").has("done")).isTrue();
+        assertThat(file("devices.json")).hasContent(NEW);
+    }
+
     private static final String LEASED =
             "another service acted on this host \\d+ s ago: observing only until its lease expires, in \\d+ s";
 

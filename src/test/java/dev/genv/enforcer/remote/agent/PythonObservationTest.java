@@ -137,6 +137,7 @@ class PythonObservationTest extends PythonFixture {
     @Test
     void hangingStatusCostsNothingElse() throws Exception {
         machine.request.put("deviceStatus", true);
+        assertThat(bytes(machine.facts().at("/gpu/status/value/stdout"))).startsWith("0, 0, 16384, 40, 0, ");
         machine.nvidiaSmi.fault("case $1 in *temperature*) exec sleep 600 ;; esac");
         var answer = machine.run(machine.input("observe")).answer();
         assertThat(answer.get("toolHangs").asBoolean()).isFalse();
