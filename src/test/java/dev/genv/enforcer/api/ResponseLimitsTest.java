@@ -13,6 +13,7 @@ import io.quarkus.test.junit.QuarkusTest;
 import io.vertx.core.Handler;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpServer;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.inject.Inject;
@@ -27,11 +28,13 @@ import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -46,6 +49,7 @@ class ResponseLimitsTest {
     @Inject
     Vertx vertx;
 
+    private final List<HttpServer> servers = new ArrayList<>();
     private final List<RoutingContext> begun = new CopyOnWriteArrayList<>();
     private int port;
 
@@ -54,17 +58,23 @@ class ResponseLimitsTest {
         port = listen(begun::add);
     }
 
+    @AfterEach
+    void stop() {
+        servers.forEach(HttpServer::close);
+    }
+
     private int listen(Handler<RoutingContext> handler) throws Exception {
         var router = Router.router(vertx);
         router.route().handler(new ResponseLimits()::check);
         router.route().handler(handler);
-        return vertx.createHttpServer()
+        var server = vertx.createHttpServer()
                 .requestHandler(router)
                 .listen(0, "0.0.0.0")
                 .toCompletionStage()
                 .toCompletableFuture()
-                .get(HANG.toSeconds(), TimeUnit.SECONDS)
-                .actualPort();
+                .get(HANG.toSeconds(), TimeUnit.SECONDS);
+        servers.add(server);
+        return server.actualPort();
     }
 
     @Test

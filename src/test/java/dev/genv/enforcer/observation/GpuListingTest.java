@@ -96,6 +96,16 @@ class GpuListingTest {
         assertThat(problem.detail().contains("no-cgroups")).isEqualTo(code == ProblemCode.GPU_ACCESS_DENIED);
     }
 
+    @Test
+    void problemsOfInvalidOutputAreBounded() {
+        var output = "x".repeat(3_000_000) + "\n" + "garbage\n".repeat(1000) + "GPU-0, 812, 5\n";
+        var listing = gpus.interpret(new GpuFacts(output(0, output), output(0, "0, GPU-0, 1\n")));
+        assertThat(listing.usage()).containsOnlyKeys(812);
+        assertThat(listing.problems())
+                .hasSizeBetween(100, 102)
+                .allSatisfy(problem -> assertThat(problem.detail()).hasSizeLessThan(300));
+    }
+
     /** A device that is not listed was not used. */
     @Test
     void machineWithoutDevicesIsNoAccessThatWorked() {

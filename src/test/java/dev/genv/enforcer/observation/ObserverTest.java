@@ -43,13 +43,13 @@ class ObserverTest {
             apps-fail Failed to initialize NVML: Unknown Error
             → env a, 0:a, without PROCESSES, GPU_ACCESS_DENIED
 
-            access to the GPUs that this login never had
+            access to the GPUs that a login does not have
             login; apps-fail Failed to initialize NVML: Unknown Error
             → env a, 0:a, without PROCESSES, GPU_NEEDS_NEW_CONTAINER
 
-            a GPU that is no longer listed
-            see; gpus 0:1542; see; text
-            → usual → usual, without EVERY_PROCESS, GPU_LOST → nvidia-smi listed 1 GPU(s) before that it does not list now (1: GPU-1): reset the GPU or reboot; if it was removed on purpose, restart genv-enforcer
+            a GPU that is no longer listed, and then is
+            see; gpus 0:1542; see; text; gpus 0:1542 1:0; see
+            → usual → usual, without EVERY_PROCESS, GPU_LOST → nvidia-smi listed 1 GPU(s) before that it does not list now (1: GPU-1): reset the GPU or reboot; if it was removed on purpose, restart genv-enforcer → usual
 
             a GPU that was removed before a reboot
             see; boot 2; gpus 0:1542; devices 0:a; see
@@ -200,12 +200,12 @@ class ObserverTest {
             → 812 of 1003 in a, env a, 0:a
 
             a subordinate uid in a container of root
-            812 uid 100001 cgroup /system.slice/docker-ID.scope
-            → 812 of alice in a, disputed a, 0:a
+            812 uid 100001 cgroup /system.slice/docker-ID.scope; envs
+            → 812 of alice in a
 
             unreadable subordinate uids
-            812 uid 100001; see; unreadable subuid; see; text
-            → 812 of alice in a, disputed a, 0:a → 812 of alice in a, disputed a, 0:a, PASSWD_UNREADABLE → the subordinate uids of the users cannot be read from /etc/subuid: Input/output error
+            812 uid 100001; envs; see; unreadable subuid; see; text
+            → 812 of alice in a → 812 of alice in a, PASSWD_UNREADABLE → the subordinate uids of the users cannot be read from /etc/subuid: Input/output error
             """;
 
     private static final String REUSED = """
@@ -406,8 +406,8 @@ class ObserverTest {
             → usual → usual → usual → usual, without EVERY_PROCESS, DEVICE_UNKNOWN → accounts [], first [], reused [] → usual → accounts [], first [], reused [], memory
 
             a failed listing ends nothing
-            gpus 0:1542 1:4096; see; see; see; apps-fail why; see; asks; apps 0:812:1542; see
-            → usual → usual → usual → env a, 0:a, without PROCESSES, GPU_TOOL_FAILED → accounts [], first [], reused [], memory, holders → 812 of alice in a, 4096 MiB on 1, env a, 0:a, GPU_UNLISTED
+            gpus 0:1542 1:4096; see; see; see; apps-fail why; see; asks; apps 0:812:1542; see; gpus 0:1542 1:0; see
+            → usual → usual → usual → env a, 0:a, without PROCESSES, GPU_TOOL_FAILED → accounts [], first [], reused [], memory, holders → 812 of alice in a, 4096 MiB on 1, env a, 0:a, GPU_UNLISTED → usual
 
             the service, a listed process, one that was just started, and one that has exited
             900 uid 1004 start 1000001; 7 uid 0; driver 1:1; holds 900 1 1; holds 7 1 1; holds 812 1 1; holds 901 1 1; gpus 0:1542 1:4096; see; see; see; see

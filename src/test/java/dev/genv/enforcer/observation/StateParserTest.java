@@ -117,6 +117,22 @@ class StateParserTest {
         }
     }
 
+    /** A container keeps the mount of a directory that the host has replaced or removed. */
+    @Test
+    void directoryThatTheHostNoLongerHasIsUnreadable() {
+        for (var stale : List.of("/data/genv", "")) {
+            var state = parser.parse(null, facts(new Directory.Stale(stale), ABSENT, ABSENT));
+            for (var file : List.of(state.envs(), state.devices())) {
+                assertThat(file).isInstanceOfSatisfying(State.File.Unreadable.class, unreadable -> {
+                    assertThat(unreadable.problem().code()).isEqualTo(ProblemCode.STATE_DIRECTORY_MOVED);
+                    assertThat(unreadable.problem().detail())
+                            .startsWith("/var/tmp/genv ")
+                            .contains(stale.isEmpty() ? "was removed" : "no longer has at " + stale);
+                });
+            }
+        }
+    }
+
     @Test
     void problemOfBothReadingsIsReportedOnce() {
         var files = files().env("a", 1003, "alice", "x", 7).device(0);

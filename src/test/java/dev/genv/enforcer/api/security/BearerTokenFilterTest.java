@@ -61,7 +61,7 @@ class BearerTokenFilterTest {
     static Stream<String> protectedPaths() {
         return Stream.of("""
             /violations /violations/x /hosts /snapshot /policy /status /events /violations/stream /q/metrics /q/openapi /q /no/such/path
-            /q/swagger-ui /q/dev /plan /q/health;x /Q/HEALTH /index.htm /page/none.js /page/main.js;x /application.properties
+            /q/swagger-ui /q/dev /plan /q/health;x /Q/HEALTH /index.htm /page/none.js /page/main.js;x /application.properties /%zz
             """.strip().split("\\s+"));
     }
 
@@ -73,7 +73,8 @@ class BearerTokenFilterTest {
         assertThat(answer.status()).isEqualTo(401);
         assertThat(answer.head())
                 .containsIgnoringCase("WWW-Authenticate: Bearer")
-                .containsIgnoringCase("Content-Type: application/problem+json");
+                .containsIgnoringCase("Content-Type: application/problem+json")
+                .containsIgnoringCase("Content-Security-Policy: default-src 'none';");
         assertThat(answer.text()).contains("\"status\": 401").doesNotContain(TokenProtectedNode.TOKEN);
     }
 

@@ -56,6 +56,7 @@ class ServiceIT extends NodeSuite {
                 assertThat(client.status(path)).as(path).isEqualTo(200);
             }
 
+            assertThat(folder.toFile().list()).containsExactly("vertx-cache");
             service.stop();
             await().until(() -> manager.messages().contains("STOPPING=1"));
             assertThat(folder.toFile().list()).containsExactly("vertx-cache");
@@ -78,6 +79,7 @@ class ServiceIT extends NodeSuite {
             assertThat(client.text("/q/health/ready")).contains("--cap-add KILL");
             assertThat(Files.readString(service.out())).contains("Missing privileges: KILL: ");
             assertThat(others.isAlive()).isTrue();
+            assertThat(directory.toFile().list()).noneMatch(name -> name.startsWith("vertx"));
         }
     }
 

@@ -133,12 +133,14 @@ class StateAccessTest {
         "/subvolumeDIRECTORY, false",
         "/usr/local/sbin, true",
         "/srv/genv, true",
+        "/srv/a\\040b, true",
         "/xgenv, true",
         "/genv//deleted, true",
     })
     void differentPathOnTheHostIsReported(String root, boolean isDifferent) throws IOException {
         mountOf(root.replace("DIRECTORY", state.toString()));
-        assertThat(access.differentPath()).isEqualTo(isDifferent ? Optional.of(Path.of(root)) : Optional.empty());
+        assertThat(access.differentPath())
+                .isEqualTo(isDifferent ? Optional.of(Path.of(root.replace("\\040", " "))) : Optional.empty());
     }
 
     @Test
