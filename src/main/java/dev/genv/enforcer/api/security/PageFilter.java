@@ -18,29 +18,11 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Adds headers to every response, errors included, with which a browser runs only the page's own scripts and talks only to this
- * service. Responses of the API have them too, in case a browser shows one. Quarkus' setting for headers has a route with a path, which
- * makes Vert.x answer a request with a path that it cannot decode before all filters.
- *
- * <p>Sends the files of the page. They hold no data, so they need no token: without them a browser could not ask for it. They are
+ * Sends the files of the page. They hold no data, so they need no token: without them a browser could not ask for it. They are
  * validated at every load, so that a browser never mixes the files of two versions of the service.
  */
 @Singleton
 public class PageFilter {
-    /** Before the first filter that can answer. */
-    private static final int FIRST = 3000;
-
-    private static final String CONTENT_SECURITY_POLICY =
-            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none';"
-                    + " form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
-
-    private static final Map<String, String> HEADERS = Map.of(
-            "Content-Security-Policy", CONTENT_SECURITY_POLICY,
-            "X-Content-Type-Options", "nosniff",
-            "Referrer-Policy", "no-referrer",
-            "Cross-Origin-Opener-Policy", "same-origin",
-            "Cross-Origin-Resource-Policy", "same-origin");
-
     /** After the check of the host name and before the check of the token. */
     private static final int BEFORE_THE_TOKEN = 1500;
 
@@ -48,13 +30,7 @@ public class PageFilter {
     private final Map<String, PageFile> files = new ConcurrentHashMap<>();
 
     void register(@Observes Filters filters) {
-        filters.register(PageFilter::addHeaders, FIRST);
         filters.register(this::send, BEFORE_THE_TOKEN);
-    }
-
-    private static void addHeaders(RoutingContext request) {
-        HEADERS.forEach(request.response()::putHeader);
-        request.next();
     }
 
     private void send(RoutingContext request) {
