@@ -90,19 +90,8 @@ class RemoteIT {
 
     @Test
     void heldLockPreventsOnlyDetachments() throws IOException {
-        first.addUser("alice", ALICE_UID);
-        first.state()
-                .env(
-                        "alices",
-                        ALICE_UID,
-                        "alice",
-                        null,
-                        closeLater(Child.ofUser(ALICE_UID)).pid())
-                .device(0, "alices")
-                .device(1, "alices")
-                .device(2)
-                .write();
-        var devices = first.stateDirectory().resolve("devices.json");
+        attachTwoDevicesOfAlice(first);
+        var devices = devicesJson(first);
         var stray = startStray(first);
         node.set("NON_ENV_PROCESSES", "true").set("MAX_DEVICES_PER_USER", 1).set("LOCK_TIMEOUT", "300ms");
         try (var _ = RealFlock.take(first.stateDirectory().resolve("genv.lock"))) {
@@ -121,6 +110,50 @@ class RemoteIT {
         var output = node.runOnce();
         assertThat(output.exitCode()).isZero();
         assertThat(devices).as("%s", output).hasContent(first.state().device(1).devicesJson());
+    }
+
+    private void attachTwoDevicesOfAlice(RealSshd host) throws IOException {
+        var shell = closeLater(Child.ofUser(ALICE_UID));
+        host.addUser("alice", ALICE_UID);
+        host.state()
+                .env("alices", ALICE_UID, "alice", null, shell.pid())
+                .device(0, "alices")
+                .device(1, "alices")
+                .device(2)
+                .write();
+    }
+
+    private static Path devicesJson(RealSshd host) {
+        return host.stateDirectory().resolve("devices.json");
+    }
+
+    @Tag("long")
+    @Test
+    void quotaCountsDevicesOnAllMachinesExceptOnesThatCannotBeReached() throws IOException {
+        var third = startMachine("gpu-3");
+        for (var host : List.of(first, second, third)) {
+            attachTwoDevicesOfAlice(host);
+        }
+        setHosts(first, second, third);
+        third.stop();
+        var output = node.set("MAX_DEVICES_PER_USER", 3).runOnce();
+        assertThat(output.exitCode()).isEqualTo(1);
+        assertThat(output.log()).anyMatch(line -> line.contains(third.target()) && line.contains("host_unreachable"));
+        assertThat(output.out())
+                .contains("User alice is using 4 devices on 2 hosts which is 1 more than the maximum allowed")
+                .last()
+                .asString()
+                .endsWith("Detaching environment alices of user alice from device 1");
+        var changed = new ArrayList<RealSshd>();
+        for (var host : List.of(first, second, third)) {
+            if (!Files.readString(devicesJson(host)).equals(host.state().devicesJson())) {
+                changed.add(host);
+            }
+        }
+        assertThat(changed).singleElement().satisfies(there -> {
+            assertThat(output.out().getLast()).startsWith("[%s] ".formatted(there.target()));
+            assertThat(devicesJson(there)).hasContent(there.state().device(1).devicesJson());
+        });
     }
 
     /** One machine is known by its certificate and accepts a key of ssh-agent, the other one a key in PKCS#8. */
