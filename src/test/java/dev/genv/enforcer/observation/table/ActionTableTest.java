@@ -15,6 +15,7 @@ import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
+import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.observation.table.FakeMachine.Hands;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
@@ -500,6 +501,28 @@ class ActionTableTest {
         assertThat(terminate(seen))
                 .isEqualTo(Result.failed("this host was not observed since its connection was lost"));
         assertThat(child.isAlive()).isTrue();
+    }
+
+    /** The pids that the tool lists belong to other processes there. */
+    @Test
+    void nothingIsDoneOutsideTheFirstPidNamespace() throws Exception {
+        var seen = observe();
+        fake.requireHostPid = true;
+        proc.pidNamespace(4026532281L);
+        host = host();
+        host.observe(Set.of());
+        for (var result : execute(new Action.Terminate("gpu-1", seen), detach("a", 0))) {
+            assertThat(result).isEqualTo(Result.failed("this is not the host's PID namespace: run with --pid=host"));
+        }
+        assertThat(child.isAlive()).isTrue();
+        assertThat(devices).hasContent(files("a", "b").devicesJson());
+    }
+
+    @Test
+    void pidsThatEnvironmentsListAreKeptForTheNextRun() throws Exception {
+        files("a", "b").env("15971", 1003, null, null, child.pid()).write();
+        host.observe(Set.of());
+        assertThat(host.listings()).isNotEqualTo(Listings.NONE);
     }
 
     /** For kill(2) such a pid means a group, or every process. */
