@@ -218,6 +218,7 @@ public final class Enforcer {
                 : CycleResult.SUCCESS;
     }
 
+    /** Makes this report the latest one, and passes it to the listeners. */
     private CycleReport end(CycleReport report) {
         latest = new Latest(report, ticker.mark());
         for (var listener : listeners) {

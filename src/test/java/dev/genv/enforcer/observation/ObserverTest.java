@@ -279,7 +279,7 @@ class ObserverTest {
             remove envs; see; text
             → 812 of alice in a, without ENVIRONMENTS, STATE_INCOMPLETE → envs.json is missing although devices are, or may be, attached
 
-            no envs.json, and an unreadable devices.json: whoever takes the one away and spoils the other must not make strangers of everybody
+            no envs.json, and an unreadable devices.json: a user can cause both, so nobody counts as outside
             remove envs; write devices ; 812 outside
             → 812 of alice unknown, without ENVIRONMENTS, without ATTACHMENTS, STATE_UNREADABLE, STATE_INCOMPLETE, MEMBERSHIP_UNKNOWN
 

@@ -189,8 +189,8 @@ public class EventStreams {
         var host = parameters.get("host");
         var others = !onlyViolations && parameters.get("rule") == null && parameters.get("user") == null;
         return event -> switch (event.content()) {
-            case EventContent.OfViolation its -> violations.test(its.violation());
-            case EventContent.OfProblem its -> others && (host == null || host.equals(its.host()));
+            case EventContent.OfViolation content -> violations.test(content.violation());
+            case EventContent.OfProblem content -> others && (host == null || host.equals(content.host()));
             case EventContent.ServiceStarted _ -> others && host == null;
         };
     }

@@ -116,7 +116,7 @@ class EnforcerLockTest {
         assertThat(path.resolveSibling("absent")).doesNotExist();
     }
 
-    /** Whoever can open the lock file can lock it: then this enforcer would only observe for as long as that user likes. */
+    /** A user who can open the lock file can lock it, and then this enforcer only observes until that user releases it. */
     @ParameterizedTest
     @ValueSource(strings = {"chmod 644 LOCK", "ln LOCK second", "chown 65534 LOCK"})
     void lockFileOfOthersIsReplacedAlthoughItIsLocked(String change) throws IOException {

@@ -288,7 +288,7 @@ class NodeStateTest {
         taken().close();
     }
 
-    /** A lock on a file that is no longer there excludes nobody, and whoever still holds it keeps nobody waiting. */
+    /** A lock on a file that is no longer there excludes nobody, and nobody waits for its holder. */
     @ParameterizedTest
     @CsvSource({"true, true", "true, false", "false, true", "false, false"})
     void waitsForTheFileThatIsTheLockFileNow(boolean isReplaced, boolean isReleased) throws Exception {
