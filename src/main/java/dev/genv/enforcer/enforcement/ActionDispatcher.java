@@ -91,7 +91,7 @@ record ActionDispatcher(
             throws UnreachableException, InterruptedException {
         var due = new LinkedHashMap<Action, ActionRecord>();
         for (var intent : begun) {
-            Safeguards.tooOld(intent.planned(), age)
+            Gate.tooOld(intent.planned(), age)
                     .ifPresentOrElse(
                             hold -> end(intent, hold.result()),
                             () -> due.put(intent.planned().action(), intent));

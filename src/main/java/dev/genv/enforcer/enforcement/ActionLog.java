@@ -73,6 +73,8 @@ public final class ActionLog {
                     SKIPPED_EXEMPT,
                     SKIPPED_LIMIT,
                     SKIPPED_GRACE,
+                    SKIPPED_UNCONFIRMED,
+                    SKIPPED_STALE,
                     UNKILLABLE,
                     FAILED,
                     ALREADY_DETACHED ->

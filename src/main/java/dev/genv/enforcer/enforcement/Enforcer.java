@@ -48,7 +48,7 @@ public final class Enforcer {
     private final HostWorkers workers;
     private final History history;
     private final Terminations terminations;
-    private final Safeguards safeguards;
+    private final Gate gate;
     private final ActionDispatcher dispatcher;
     private final NextActions nextActions;
     private final ProblemLog problems;
@@ -69,12 +69,12 @@ public final class Enforcer {
         workers = new HostWorkers(config.hosts(), config.remote(), config.observationTimeout(), ticker);
         history = new History(config.enforcement(), config.interval(), clock.ticker());
         terminations = new Terminations(limits.killAfter(), limits.compliancePeriod(), clock.ticker());
-        safeguards = new Safeguards(config.mode(), config.enforcement(), limits.maxTerminations(), clock.ticker());
+        gate = new Gate(config.enforcement(), history, limits.maxTerminations(), clock.ticker());
         dispatcher = new ActionDispatcher(config, workers, store.intents(), terminations, ticker);
-        nextActions = new NextActions(safeguards, terminations, ticker);
+        nextActions = new NextActions(gate, terminations, ticker);
         problems = new ProblemLog(config.quiet());
         if (store.restore(clock, terminations, history, ticker.now())) {
-            safeguards.holdSigterm(Objects.requireNonNullElse(limits.killAfter(), PERHAPS_SIGNALLED));
+            gate.holdSigterm(Objects.requireNonNullElse(limits.killAfter(), PERHAPS_SIGNALLED));
         }
         startedAt = ticker.now();
         createdAt = ticker.mark();
@@ -115,16 +115,16 @@ public final class Enforcer {
     /**
      * Runs one cycle. All hosts are observed, the rules are checked, and a process that breaks a rule is planned for SIGTERM. A
      * process that was signalled is not planned for SIGTERM again while its termination is pending: the termination is reviewed,
-     * and SIGKILL follows if it still breaks a rule when its time is over. Each safeguard may hold back an action, for example
+     * and SIGKILL follows if it still breaks a rule when its time is over. The gate may hold back an action, for example
      * because a grace period has not passed. The remaining actions are executed on their hosts, and everything is recorded for the
      * report and for the next cycle.
      */
     private CycleReport cycle(ObservationAge age) throws InterruptedException {
         var fleet = history.record(observe(processesToVerify(), age), workers::listings);
-        var plan = config.policy().check(fleet, terminations.leaving(history.recordedAt()));
-        history.record(plan);
-        var review = terminations.review(plan, fleet, history);
-        var orders = safeguards.screen(review.actions(), fleet, history);
+        var plan = config.policy().check(fleet, terminations.leaving(history.recordedAt()), gate::isDue);
+        history.record(plan, gate::isInForce);
+        var review = terminations.review(plan, fleet, history, gate);
+        var orders = gate.screen(review.actions(), fleet);
         ActionLog.logNew(store.registry().unknown(plan.violations())); // before the actions that follow from them
         var begun = store.intents().begin(orders); // on the disk before the first signal
         var execution = dispatcher.execute(orders, begun, age);
@@ -156,11 +156,12 @@ public final class Enforcer {
         var actions = Stream.of(execution.late(), reviewed, execution.records())
                 .flatMap(List::stream)
                 .toList();
-        safeguards.record(execution.records());
+        gate.record(execution.late());
+        gate.record(execution.records());
         var general = Stream.concat(
                         store.problems().stream(), listeners.stream().flatMap(listener -> listener.problems().stream()))
                 .toList();
-        var ofHosts = Stream.concat(safeguards.problems(orders).stream(), plan.problems().stream())
+        var ofHosts = Stream.concat(gate.problems(orders).stream(), plan.problems().stream())
                 .toList();
         var reported = HostProblems.addTo(HostProblems.addDeniedPrivileges(fleet, actions), general, ofHosts);
         var changes = problems.log(reported.snapshots());
@@ -233,7 +234,7 @@ public final class Enforcer {
 
     /** Starts nothing new from now on, and stops the waits of a running cycle. */
     public void stop() {
-        safeguards.stop();
+        gate.stop();
         workers.abandon();
     }
 

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.enforcement;
 
-import dev.genv.enforcer.enforcement.History.Enforcement;
+import dev.genv.enforcer.enforcement.Gate.Enforcement;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
@@ -39,7 +39,8 @@ public record EnforcerConfig(
     /** What these settings enforce. */
     public Enforcement enforcement() {
         return new Enforcement(
-                rule -> effectiveMode(rule) == RuleMode.ENFORCE,
+                mode,
+                rule -> policy.modeOf(rule) == RuleMode.ENFORCE,
                 signals,
                 safetyLimits.grace(),
                 policy.idle().utilization());

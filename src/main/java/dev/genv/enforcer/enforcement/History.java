@@ -1,5 +1,6 @@
 package dev.genv.enforcer.enforcement;
 
+import dev.genv.enforcer.enforcement.Gate.Enforcement;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.SavedState;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
@@ -16,9 +17,6 @@ import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
-import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
-import dev.genv.enforcer.policy.RuleDefinition;
-import dev.genv.enforcer.policy.Rules;
 import dev.genv.enforcer.policy.Violation;
 import java.time.Duration;
 import java.util.Collection;
@@ -28,16 +26,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.BiPredicate;
 import java.util.function.Function;
-import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What is remembered from one cycle to the next about genv's state and its violations, by host. A reboot, or another machine with the name
- * of the host, ends what is remembered of it. A cycle records twice: its observation, and then the plan that follows from it. From then on
- * until the next observation it tells what is known for and against the actions of that plan.
+ * of the host, ends what is remembered of it. A cycle records twice: its observation, and then the plan that follows from it. It
+ * decides nothing: {@link Gate} does.
  */
 public final class History {
     public static final SavedKind<HostKey, HostHistory> HOSTS =
@@ -61,6 +59,8 @@ public final class History {
     private final Map<String, Long> ticks = new HashMap<>();
     /** The present observation of each host. */
     private Map<String, Snapshot> present = Map.of();
+    /** When the present attachments were first observed. */
+    private Appearances appearances = Appearances.NONE;
     /** The present environments of each host by their ids, as far as they were needed. */
     private final Map<String, Map<String, Environment>> environments = new HashMap<>();
     /** The devices that the present plan detaches for each violation. */
@@ -69,14 +69,6 @@ public final class History {
     private long recordedAt;
 
     record HostKey(String host) {}
-
-    /**
-     * Why an action must wait.
-     *
-     * @param reason for people, as a clause
-     * @param left how long after the observation the action must wait; empty if no time alone leads to it
-     */
-    public record Delay(String reason, Optional<Duration> left) {}
 
     /**
      * What is remembered of a host.
@@ -102,11 +94,17 @@ public final class History {
         idle = new IdleTimes(enforcement.idleUtilization());
     }
 
-    /** Returns what is remembered after a cycle, to continue in another run of the service. */
+    /**
+     * Returns what is remembered after a cycle, to continue in another run of the service. The time of an audit is not part of it: a service that
+     * begins to enforce begins anew.
+     */
     public SavedState save() {
         var byHost = new HashMap<HostKey, HostHistory>();
         hosts.forEach((name, host) -> byHost.put(new HostKey(name), host));
-        return SavedState.EMPTY.with(HOSTS, byHost).with(CLOCKS, clocks.all()).with(IDLE, idle.clocks.all());
+        return SavedState.EMPTY
+                .with(HOSTS, byHost)
+                .with(CLOCKS, enforcement.audits() ? Map.of() : clocks.all())
+                .with(IDLE, idle.clocks.all());
     }
 
     /** When the last cycle recorded its observation, by the mark of the clock that counts towards an action. */
@@ -159,7 +157,7 @@ public final class History {
             }
         }
         forgetHosts(present.keySet());
-        var appearances = appearances(observed.snapshots());
+        appearances = appearances(observed.snapshots());
         return observed.with(appearances).with(idle.record(observed.snapshots(), appearances, recordedAt));
     }
 
@@ -168,16 +166,30 @@ public final class History {
         ticks.computeIfPresent(host, (_, last) -> Math.max(last, at));
     }
 
-    /** Records the plan that follows from the last observation, once. */
-    public void record(Plan plan) {
+    /**
+     * Records the plan that follows from the last observation, once.
+     *
+     * @param isInForce whether a violation leads to an action when its time is over
+     */
+    public void record(Plan plan, BiPredicate<Violation, Action> isInForce) {
         for (var planned : plan.actions()) {
-            if (planned.action() instanceof Action.Detach(var host, var _, var device, var _)) {
-                planned.causes()
-                        .forEach(cause -> detached.computeIfAbsent(cause.key(), _ -> new HashSet<>())
-                                .add(new HostDevice(host, device)));
-            }
+            planned.causes()
+                    .forEach(cause -> detached.computeIfAbsent(cause.key(), _ -> new HashSet<>())
+                            .addAll(detachedBy(Stream.of(planned.action()))));
         }
-        clocks.record(inForce(plan), recordedAt);
+        clocks.record(inForce(plan, isInForce), recordedAt);
+    }
+
+    /** Returns the devices that the present plan detaches for a violation. */
+    Set<HostDevice> detached(Violation cause) {
+        return detached.getOrDefault(cause.key(), Set.of());
+    }
+
+    /** Returns the devices that actions detach. */
+    static Set<HostDevice> detachedBy(Stream<Action> actions) {
+        return actions.filter(Action.Detach.class::isInstance)
+                .map(detach -> new HostDevice(detach.host(), ((Action.Detach) detach).device()))
+                .collect(Collectors.toSet());
     }
 
     private void record(Snapshot snapshot, Function<String, Listings> listings) {
@@ -229,40 +241,15 @@ public final class History {
         return new Appearances(since, enforcement.grace().isZero());
     }
 
-    /** Whether the service acts on this violation by this action, now or later. */
-    public boolean isInForce(Violation cause, Action action) {
-        return enforcement.enforces(cause.rule(), action)
-                && !isImmune(action)
-                && snapshot(action.host())
-                        .map(snapshot -> snapshot.details().readOnlyReason())
-                        .isEmpty()
-                && shield(cause, action).isEmpty();
-    }
-
-    /** Returns why the action must not follow from the violation yet; empty if it may. */
-    public Optional<Delay> delay(Violation cause, Action action) {
-        if (enforcement.grace().isZero()) {
-            return Optional.empty();
-        }
-        var shield = shield(cause, action);
-        if (shield.isPresent()) {
-            return shield.map(reason -> new Delay(reason, Optional.empty()));
-        }
-        var left = left(cause, action);
-        return left.isPositive()
-                ? Optional.of(new Delay("it has not yet lasted " + text(enforcement.grace()), Optional.of(left)))
-                : Optional.empty();
-    }
-
     /** Returns the clocks of all violations in force, each with the uid of its processes. */
-    Map<Clocks.Key, @Nullable Long> inForce(Plan plan) {
+    private Map<Clocks.Key, @Nullable Long> inForce(Plan plan, BiPredicate<Violation, Action> isInForce) {
         var keys = new HashMap<Clocks.Key, @Nullable Long>();
         for (var planned : plan.actions()) {
             var action = planned.action();
             for (var cause : planned.causes()) {
-                if (isInForce(cause, action)) {
+                if (isInForce.test(cause, action)) {
                     var uid = cause.rule().isOfFleet() ? null : uidOf(cause, action);
-                    ofViolation(cause, action).forEach(key -> keys.put(key, uid));
+                    ofViolation(cause, action, detached(cause)).forEach(key -> keys.put(key, uid));
                     ofUser(cause, action).ifPresent(key -> keys.put(key, uid));
                 }
             }
@@ -277,9 +264,14 @@ public final class History {
                 : cause.processes().getFirst().uid();
     }
 
-    /** A user whose processes kept breaking a rule gets no new grace period for each young process. */
-    private Duration left(Violation cause, Action action) {
-        var left = ofViolation(cause, action)
+    /**
+     * Returns how long a violation must still be observed before this action may follow. A user whose processes kept breaking a rule gets no
+     * new grace period for each young process.
+     *
+     * @param detached the devices that are detached for the violation
+     */
+    Duration left(Violation cause, Action action, Set<HostDevice> detached) {
+        var left = ofViolation(cause, action, detached)
                 .map(this::left)
                 .min(Duration::compareTo)
                 .orElse(enforcement.grace());
@@ -304,24 +296,48 @@ public final class History {
     }
 
     /**
-     * Returns the clocks of the violation: one, or for a quota one for each device that would be detached. The environment is not part of
-     * it, because its user could change it, and neither is a process that is terminated for memory, because another may be chosen.
+     * Returns the clocks of the violation: one, or for a quota those of the attachments that the action concerns. The environment is not
+     * part of one clock, because its user could change it, and neither is a process that is terminated for memory, because another may be
+     * chosen.
      */
-    private Stream<Clocks.Key> ofViolation(Violation cause, Action action) {
-        var host = action.host();
+    private Stream<Clocks.Key> ofViolation(Violation cause, Action action, Set<HostDevice> detached) {
+        if (!cause.rule().isOfFleet()) {
+            return Stream.of(new Clocks.Key(action.host(), cause.rule().name(), SafeText.bounded(cause.subject())));
+        }
+        return switch (action) {
+            case Action.Detach(var host, var environment, var device, var _) ->
+                ofAttachment(cause, host, environment, device);
+            case Action.Terminate(var host, var process, var _) ->
+                environmentOf(host, process).stream()
+                        .flatMap(environment -> process.devices().stream()
+                                .filter(device -> detached.contains(new HostDevice(host, device)))
+                                .flatMap(device -> ofAttachment(cause, host, environment, device)));
+        };
+    }
+
+    /**
+     * Returns the clock of this attachment since the service first observed it, and that of the owner's own processes on the device. The
+     * recorded time does not matter, because every user can write it. So another user's entry on the device makes the owner's later
+     * attachment no older, and an owner who changes the attachment under a running job gains no time.
+     */
+    private Stream<Clocks.Key> ofAttachment(Violation cause, String host, Environment environment, int device) {
         var rule = cause.rule().name();
         var subject = SafeText.bounded(cause.subject());
-        if (!cause.rule().isOfFleet()) {
-            return Stream.of(new Clocks.Key(host, rule, subject));
-        }
-        var devices = detached.getOrDefault(cause.key(), Set.of());
-        var its = switch (action) {
-            case Action.Detach(var _, var _, var device, var _) -> List.of(device);
-            case Action.Terminate(var _, var process, var _) -> process.devices();
-        };
-        return its.stream()
-                .filter(device -> devices.contains(new HostDevice(host, device)))
-                .map(device -> new Clocks.Key(host, rule, "device %d of %s".formatted(device, subject)));
+        var eid = SafeText.bounded(environment.eid());
+        var since = appearances.of(host, environment.eid(), device);
+        var attachment =
+                new Clocks.Key(host, rule, "device %d of %s in %s since %d".formatted(device, subject, eid, since));
+        var isUsed = snapshot(host)
+                .filter(snapshot -> snapshot.isUsedByOwner(environment, device))
+                .isPresent();
+        return isUsed
+                ? Stream.of(
+                        attachment,
+                        new Clocks.Key(
+                                host,
+                                rule,
+                                "device %d used by uid %d of %s".formatted(device, environment.uid(), subject)))
+                : Stream.of(attachment);
     }
 
     /** Returns the clock of the user of a process in its environment, if the state claims that; no other ids, because users choose them. */
@@ -339,38 +355,21 @@ public final class History {
         return Optional.of(new Clocks.Key(host, cause.rule().name(), "uid %d in %s".formatted(uid, environment)));
     }
 
-    /** Returns why what the state claims is not used against a process; empty if it is. */
-    private Optional<String> shield(Violation cause, Action action) {
-        if (!(action instanceof Action.Terminate(var host, var process, var _))
-                || enforcement.grace().isZero()
-                || !cause.rule().dependsOnState()) {
-            return Optional.empty();
-        }
-        var claims = hosts.getOrDefault(host, HostHistory.EMPTY).claims;
-        var environment = environmentOf(host, process).orElse(null);
-        if (environment == null) {
-            return Optional.empty();
-        }
-        var isStranger = isStranger(host, process, environment);
-        if (!enforcement.enforcesWithoutEnvironment()
-                && claims.shieldsFromEnvironment(process, environment, isStranger)) {
-            return Optional.of("the process is older than the entry of environment %s"
-                    .formatted(SafeText.escape(environment.eid())));
-        }
-        return cause.rule().isEnforcedByUids() && claims.shieldsFromOwner(process, environment, isStranger)
-                ? Optional.of("the process is older than the entry that makes uid %d the owner of environment %s"
-                        .formatted(environment.uid(), SafeText.escape(environment.eid())))
-                : Optional.empty();
+    /** Returns what the state of a host claims, and since when. */
+    Claims claims(String host) {
+        return hosts.getOrDefault(host, HostHistory.EMPTY).claims;
     }
 
-    private boolean isStranger(String host, GpuProcess process, Environment environment) {
+    /** Whether the environment of a process belongs to somebody else, and the user of the process is known. */
+    boolean isStranger(String host, GpuProcess process, Environment environment) {
         var user = snapshot(host)
                 .map(snapshot -> snapshot.userOf(process.uid(), environment))
                 .orElse(null);
         return environment.isStranger(process.uid()) && environment.isStranger(user);
     }
 
-    private Optional<Environment> environmentOf(String host, GpuProcess process) {
+    /** Returns the active environment that a process names. */
+    Optional<Environment> environmentOf(String host, GpuProcess process) {
         return process.membership() instanceof Membership.InEnvironment(var eid)
                 ? Optional.ofNullable(environments
                         .computeIfAbsent(
@@ -382,46 +381,8 @@ public final class History {
                 : Optional.empty();
     }
 
-    private Optional<Snapshot> snapshot(String host) {
+    /** Returns the present observation of a host. */
+    Optional<Snapshot> snapshot(String host) {
         return Optional.ofNullable(present.get(host));
-    }
-
-    private static boolean isImmune(Action action) {
-        return switch (action) {
-            case Action.Terminate(var _, var process, var _) -> process.immunity() != null;
-            case Action.Detach(var _, var environment, var _, var _) ->
-                environment.ownership().exempt();
-        };
-    }
-
-    private static String text(Duration duration) {
-        return duration.toMillis() % 1000 == 0 ? duration.toSeconds() + " s" : duration.toMillis() + " ms";
-    }
-
-    /**
-     * What the settings enforce.
-     *
-     * @param rules whether the service acts on the violations of a rule
-     * @param signals whether processes may be signalled at all
-     * @param grace how long a violation must have been observed before the service acts on it; zero to act at once, as genv does
-     * @param idleUtilization the highest utilization of a device that counts as idle, in percent
-     */
-    public record Enforcement(Predicate<RuleDefinition> rules, boolean signals, Duration grace, int idleUtilization) {
-        public Enforcement(Predicate<RuleDefinition> rules, boolean signals, Duration grace) {
-            this(rules, signals, grace, IdleLimits.DEFAULT.utilization());
-        }
-
-        boolean enforces(String rule) {
-            return Rules.find(rule).filter(rules).isPresent();
-        }
-
-        boolean enforces(RuleDefinition rule, Action action) {
-            return rules.test(rule) && (signals || action instanceof Action.Detach);
-        }
-
-        /** Whether processes are also terminated if their environment is not active. */
-        boolean enforcesWithoutEnvironment() {
-            return rules.test(Rules.INACTIVE_ENV_PROCESSES);
-        }
     }
 }

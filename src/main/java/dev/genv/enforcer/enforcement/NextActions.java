@@ -1,5 +1,6 @@
 package dev.genv.enforcer.enforcement;
 
+import dev.genv.enforcer.enforcement.Gate.Verdict;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Order;
 import dev.genv.enforcer.enforcement.host.Order.WaitReason;
@@ -21,7 +22,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Returns which actions follow a cycle if nothing changes, and not before when. It decides nothing. */
-record NextActions(Safeguards safeguards, Terminations pending, Ticker ticker) {
+record NextActions(Gate gate, Terminations pending, Ticker ticker) {
     /**
      * Returns the actions that follow on each violation, the earliest first: those that are held back for a time, those that failed, and
      * the next signals of signalled processes.
@@ -50,7 +51,7 @@ record NextActions(Safeguards safeguards, Terminations pending, Ticker ticker) {
         }
         signals.forEach((signal, its) -> {
             var observed = asObserved(signal, fleet);
-            if (safeguards.isOnlyDelayed(observed, fleet)) {
+            if (!(gate.judge(observed) instanceof Verdict.Never)) {
                 add(next, withPlannedCauses(observed, plan), its);
             }
         });
@@ -61,7 +62,7 @@ record NextActions(Safeguards safeguards, Terminations pending, Ticker ticker) {
     /** Whether the next cycle decides again about an action that it was decided to execute. */
     private static boolean isRepeated(ActionRecord done) {
         var outcome = done.result().outcome();
-        var isLate = outcome == Outcome.SKIPPED_GRACE && done.planned().enforced();
+        var isLate = outcome == Outcome.SKIPPED_STALE;
         return outcome == Outcome.DENIED || outcome == Outcome.FAILED || isLate;
     }
 

@@ -125,10 +125,18 @@ final class TerminationLimit {
         return Math.max(first, served.getOrDefault(user, first));
     }
 
+    /** Whether the last signal of a process failed. */
+    boolean hasFailed(HostProcess process) {
+        var wait = waiting.get(process);
+        return wait != null && wait.failures > 0;
+    }
+
+    /** Records results. An action to which no host has answered yet has no number: it neither succeeded nor failed. */
     void record(List<ActionRecord> results) {
         for (var done : results) {
             var outcome = done.result().outcome();
-            if (done.planned().action() instanceof Action.Terminate terminate && !outcome.isSkipped()) {
+            var isAnswered = done.id() != 0;
+            if (isAnswered && done.planned().action() instanceof Action.Terminate terminate && !outcome.isSkipped()) {
                 waiting.computeIfPresent(terminate.target(), (_, wait) -> {
                     if (terminate.signal() == Signal.TERM) {
                         served.put(wait.user, ticker.mark());

@@ -225,7 +225,7 @@ public final class Terminations {
     }
 
     /** Records for each process what a cycle observed, and decides what is due. The history has recorded the plan. */
-    public synchronized Review review(Plan plan, Fleet fleet, History history) {
+    public synchronized Review review(Plan plan, Fleet fleet, History history, Gate gate) {
         var before = observedAt;
         observedAt = history.recordedAt();
         var records = new ArrayList<ActionRecord>();
@@ -239,7 +239,7 @@ public final class Terminations {
                 records.add(new ActionRecord(known.last, Result.of(Outcome.EXITED), ticker.now()));
                 continue;
             }
-            var check = check(target, known, wanted.getOrDefault(target, List.of()), plan, fleet, history);
+            var check = check(target, known, wanted.getOrDefault(target, List.of()), plan, fleet, gate);
             var next = next(known, check, before);
             if (next.isEmpty()) {
                 pending.remove(target);
@@ -352,7 +352,7 @@ public final class Terminations {
     }
 
     private static Check check(
-            HostProcess target, Termination known, List<Violation> wanted, Plan plan, Fleet fleet, History history) {
+            HostProcess target, Termination known, List<Violation> wanted, Plan plan, Fleet fleet, Gate gate) {
         var snapshot = fleet.host(target.host()).orElse(null);
         if (snapshot == null) {
             return Check.without(Sighting.HOST_NOT_LISTED);
@@ -366,14 +366,14 @@ public final class Terminations {
                             : Sighting.UNKNOWN);
         }
         var kill = new Action.Terminate(target.host(), process, Signal.KILL);
-        var planned = due(wanted, kill, history);
+        var planned = overdue(wanted, kill, gate);
         // Rules treat its memory as freed, so the plan may not contain it, but it still runs.
         var causes = keys(known);
         var unplanned = plan.violations().stream()
                 .filter(violation -> causes.contains(violation.key())
                         && violation.processes().contains(process))
                 .toList();
-        var all = Stream.concat(planned.stream(), due(unplanned, kill, history).stream())
+        var all = Stream.concat(planned.stream(), overdue(unplanned, kill, gate).stream())
                 .distinct()
                 .toList();
         // The rules could check this process, even if another process or a device could not be observed.
@@ -383,10 +383,7 @@ public final class Terminations {
         return new Check(all.isEmpty() ? sighting : Sighting.BREAKS_RULES, process, planned, all);
     }
 
-    private static List<Violation> due(List<Violation> causes, Action.Terminate action, History history) {
-        return causes.stream()
-                .filter(cause -> history.isInForce(cause, action)
-                        && history.delay(cause, action).isEmpty())
-                .toList();
+    private static List<Violation> overdue(List<Violation> causes, Action.Terminate action, Gate gate) {
+        return causes.stream().filter(cause -> gate.isOverdue(cause, action)).toList();
     }
 }

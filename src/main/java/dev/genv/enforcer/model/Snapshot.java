@@ -169,6 +169,15 @@ public record Snapshot(
         return uid != null && uid.equals(environment.uid()) ? uid : subordinateUids.ownerOf(uid);
     }
 
+    /** Whether a process with the real uid of an environment's owner uses a device. No other user can start one. */
+    public boolean isUsedByOwner(Environment environment, int device) {
+        var owner = environment.uid();
+        return owner != null
+                && owner != 0
+                && processes.stream()
+                        .anyMatch(process -> owner.equals(userOf(process.uid(), environment)) && process.uses(device));
+    }
+
     public Map<String, Environment> environmentsById() {
         return environments.stream()
                 .collect(Collectors.toMap(Environment::eid, environment -> environment, (first, second) -> first));

@@ -93,7 +93,8 @@ public record Notice(
 
     /** Whether the service held an action back that it will take. */
     private static boolean isWarning(ViolationRecord violation, ActionNote action) {
-        return violation.mode() == RuleMode.ENFORCE && action.outcome() == Outcome.SKIPPED_GRACE;
+        return violation.mode() == RuleMode.ENFORCE
+                && (action.outcome() == Outcome.SKIPPED_GRACE || action.outcome() == Outcome.SKIPPED_UNCONFIRMED);
     }
 
     /**

@@ -66,16 +66,22 @@ public final class Policy {
                         && !(rule.hasLimit() && limitsOf(rule).equals(Limits.NONE)));
     }
 
-    /** Checks the rules. The memory and the devices of signalled processes, which are expected to exit, count as freed. */
+    /**
+     * Checks the rules as if all grace periods were over. The memory and the devices of signalled processes, which are expected to exit,
+     * count as freed.
+     */
     public Plan check(Fleet fleet, Set<HostProcess> signalled) {
-        return check(fleet, new ExpectedExits(signalled, Set.of(), Set.of()));
+        return check(
+                fleet,
+                new ExpectedExits(signalled, Set.of(), Set.of()),
+                (_, action) -> action.process().immunity() == null);
     }
 
     /**
-     * Checks the rules in their order. Later rules treat a process that an enforced rule terminates as gone. They do not do so for a
-     * rule in audit mode, because the process continues to run.
+     * Checks the rules in their order. Later rules treat a process that an enforced rule terminates now as gone. They do not do so for a
+     * rule in audit mode or an action that waits, because the process continues to run.
      */
-    public Plan check(Fleet fleet, ExpectedExits expected) {
+    public Plan check(Fleet fleet, ExpectedExits expected, DueCheck due) {
         var ending = expected;
         var findings = new ArrayList<RuleFinding>();
         var problems = new ArrayList<HostProblem>();
@@ -88,20 +94,28 @@ public final class Policy {
             findings.addAll(result.findings());
             problems.addAll(result.problems());
             if (config.mode() == RuleMode.ENFORCE) {
-                ending = ending.and(terminated(result));
+                ending = ending.and(terminated(result, due));
             }
         }
         return new Plan(findings.stream().map(RuleFinding::violation).toList(), merge(findings), problems);
     }
 
-    private static List<HostProcess> terminated(RuleCheck result) {
-        return result.findings().stream()
-                .flatMap(finding -> finding.actions().stream())
-                .filter(Action.Terminate.class::isInstance)
-                .map(Action.Terminate.class::cast)
-                .filter(terminate -> terminate.process().immunity() == null) // the process keeps its memory and devices
-                .map(Action.Terminate::target)
-                .toList();
+    /** Whether an action that an enforced rule asks for happens in this cycle. */
+    @FunctionalInterface
+    public interface DueCheck {
+        boolean isDue(RuleFinding finding, Action.Terminate action);
+    }
+
+    private static List<HostProcess> terminated(RuleCheck result, DueCheck due) {
+        var terminated = new ArrayList<HostProcess>();
+        for (var finding : result.findings()) {
+            for (var action : finding.actions()) {
+                if (action instanceof Action.Terminate terminate && due.isDue(finding, terminate)) {
+                    terminated.add(terminate.target());
+                }
+            }
+        }
+        return terminated;
     }
 
     private List<PlannedAction> merge(List<RuleFinding> findings) {

@@ -94,6 +94,8 @@ public interface Rule {
      * @param terminated those that a rule terminates in this cycle
      */
     record ExpectedExits(Set<HostProcess> signalled, Set<HostProcess> overdue, Set<HostProcess> terminated) {
+        public static final ExpectedExits NONE = new ExpectedExits(Set.of(), Set.of(), Set.of());
+
         public ExpectedExits and(Collection<HostProcess> more) {
             var all = new HashSet<>(terminated);
             all.addAll(more);

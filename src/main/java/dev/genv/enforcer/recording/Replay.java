@@ -1,8 +1,9 @@
 package dev.genv.enforcer.recording;
 
+import dev.genv.enforcer.enforcement.Gate;
+import dev.genv.enforcer.enforcement.Gate.Enforcement;
 import dev.genv.enforcer.enforcement.History;
-import dev.genv.enforcer.enforcement.History.Delay;
-import dev.genv.enforcer.enforcement.History.Enforcement;
+import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.genv.DevicesFile.AttachmentId;
 import dev.genv.enforcer.model.Device;
@@ -18,6 +19,7 @@ import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.Rule.ExpectedExits;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.Rules;
@@ -112,14 +114,16 @@ public final class Replay {
     }
 
     private History history() {
-        return new History(
-                new Enforcement(
-                        rule -> config.policy.modeOf(rule) == RuleMode.ENFORCE,
-                        true,
-                        config.grace,
-                        config.policy.idle().utilization()),
-                config.interval,
-                ticker);
+        return new History(enforcement(), config.interval, ticker);
+    }
+
+    private Enforcement enforcement() {
+        return new Enforcement(
+                ServiceMode.ENFORCE,
+                rule -> config.policy.modeOf(rule) == RuleMode.ENFORCE,
+                true,
+                config.grace,
+                config.policy.idle().utilization());
     }
 
     /** Adds the next picture. */
@@ -206,19 +210,15 @@ public final class Replay {
     /** Checks rules, applies the actions for which nothing has to be waited, and returns when the next one becomes due. */
     private long check(History history, List<Snapshot> snapshots, Policy policy) {
         var seen = history.record(new Fleet(snapshots, config.remote, at), _ -> Listings.NONE);
-        var plan = isBegun ? policy.check(seen, Set.of()) : Plan.EMPTY;
-        history.record(plan);
+        var gate = new Gate(enforcement(), history, 0, ticker);
+        var plan = isBegun ? policy.check(seen, ExpectedExits.NONE, gate::isDue) : Plan.EMPTY;
+        history.record(plan, gate::isInForce);
         var next = ReplayedHost.NEVER;
         for (var planned : plan.actions()) {
-            var left = planned.causes().stream()
-                    .filter(cause -> history.isInForce(cause, planned.action()))
-                    .map(cause -> history.delay(cause, planned.action())
-                            .flatMap(Delay::left)
-                            .orElse(Duration.ZERO))
-                    .min(Comparator.naturalOrder());
-            if (left.isPresent() && left.get().isPositive()) {
-                next = Math.min(next, after(left.get()));
-            } else if (left.isPresent() && apply(planned)) {
+            var verdict = gate.judge(planned);
+            if (verdict instanceof Gate.Verdict.Wait wait) {
+                next = Math.min(next, after(wait.left()));
+            } else if (verdict instanceof Gate.Verdict.Now && apply(planned)) {
                 next = Math.min(next, after(Duration.ZERO));
             }
         }

@@ -35,6 +35,8 @@ const OUTCOMES = {
   skipped_exempt: 'not done: exempt user',
   skipped_limit: 'not done in this cycle: termination limit',
   skipped_grace: 'not yet: grace period',
+  skipped_unconfirmed: 'not yet: an earlier run may have sent the signal',
+  skipped_stale: 'not done in this cycle: the observation is too old',
   failed: 'failed',
 };
 
@@ -53,6 +55,7 @@ export function nameOfAction({ type, signal, outcome }) {
     signalled: signal === 'KILL' ? 'Killed' : 'Asked to terminate',
     exited: 'Terminated',
     skipped_grace: 'Held back: grace period',
+    skipped_unconfirmed: 'Held back: it may have been signalled',
     skipped_audit: 'Reported only',
     detached: 'Detached',
   };

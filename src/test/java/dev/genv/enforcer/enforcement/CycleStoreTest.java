@@ -70,7 +70,7 @@ class CycleStoreTest {
         assertThat(report.actions())
                 .extracting(action -> action.result().outcome())
                 .as("it may have been signalled")
-                .containsExactly(Outcome.SKIPPED_GRACE);
+                .containsExactly(Outcome.SKIPPED_UNCONFIRMED);
         assertThat(problems(enforcer.runCycle().orElseThrow())).isEmpty();
     }
 
@@ -99,7 +99,7 @@ class CycleStoreTest {
 
     /** What passes while the hosts are observed does not count, and neither does their time limit. */
     @ParameterizedTest
-    @CsvSource({"20, SIGNALLED", "21, SKIPPED_GRACE"})
+    @CsvSource({"20, SIGNALLED", "21, SKIPPED_STALE"})
     void timeThatPassesBetweenTheObservationAndAnActionCounts(int seconds, Outcome outcome) {
         node.observeWith(() -> {
             time.pass(Duration.ofSeconds(5));

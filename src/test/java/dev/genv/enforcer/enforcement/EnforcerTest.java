@@ -38,6 +38,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -47,6 +48,8 @@ import org.junit.jupiter.api.Timeout;
 class EnforcerTest {
     private static final HostBuilder STRAY = host().devices(1).with("process 1 on 0");
     private static final Problem REFUSED = new Problem(ProblemCode.HOST_UNREACHABLE, "refused");
+
+    private static final int MANY = 1_500;
 
     private final FakeTime time = new FakeTime();
     private final ViolationRegistry registry = new ViolationRegistry(10);
@@ -285,7 +288,7 @@ class EnforcerTest {
         assertThat(report.result()).isEqualTo(CycleResult.SUCCESS);
         assertThat(report.actions())
                 .singleElement()
-                .satisfies(record -> assertThat(record.result().outcome()).isEqualTo(Outcome.SKIPPED_GRACE));
+                .satisfies(record -> assertThat(record.result().outcome()).isEqualTo(Outcome.SKIPPED_STALE));
 
         node.setSnapshot(STRAY);
         cycle(enforcer);
@@ -327,6 +330,21 @@ class EnforcerTest {
 
         assertThat(cycle(enforcer).lines()).last().asString().endsWith("(failed: the service is being stopped)");
         assertThat(node.executed).isEmpty();
+    }
+
+    @Test
+    void everyResultOfManyActionsCounts() {
+        var many = host().devices(1);
+        IntStream.rangeClosed(1, MANY).forEach(pid -> many.with("process %d on 0".formatted(pid)));
+        node.setSnapshot(many);
+        var enforcer = enforcer(config(node));
+
+        assertThat(cycle(enforcer).actions())
+                .extracting(record -> record.result().outcome())
+                .hasSize(MANY)
+                .containsOnly(Outcome.SIGNALLED);
+        assertThat(cycle(enforcer).actions()).isEmpty();
+        assertThat(node.executed).hasSize(MANY);
     }
 
     /** The signal was sent, if late: another one would be the second. */

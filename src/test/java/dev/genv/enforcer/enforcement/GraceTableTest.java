@@ -128,17 +128,67 @@ class GraceTableTest extends CycleTable {
         env a of alice uid 1003 on 0; env b of alice uid 1003 on 1 @ 20-60/10
         → detach a 50, detach a 60
 
-        forged holdings go first however often they are added
+        forged holdings that are another one in each cycle take nothing away
         devices-per-user 1
         env a of alice uid 1003 live 1003 on 0 @ 0
         env a of alice uid 1003 live 1003 on 0; env fNEXT of alice uid 1003 live 1003 on 1 at 01/01/2020 00:00:00 @ 10-60/10
-        → detach f140 40, detach f150 50, detach f160 60
+        → nothing
+
+        a forged holding ages no later attachment of the user on its device
+        devices-per-user 1
+        env a of alice uid 1003 live 1003 on 0; process 1 started -60 in a uid 1003 on 0 @ 0
+        env a of alice uid 1003 live 1003 on 0; process 1 started -60 in a uid 1003 on 0; env f of alice uid 1003 live 1003 on 1 @ 10-40/10
+        env a of alice uid 1003 live 1003 on 0,1; process 1 started -60 in a uid 1003 on 0; process 2 started 45 in a uid 0 on 1 @ 50-80/10
+        → detach f 40, 2 TERM 80, detach a 80
+
+        a forged holding that is taken back in time ages nothing
+        devices-per-user 1
+        env a of alice uid 1003 live 1003 on 0 @ 0
+        env a of alice uid 1003 live 1003 on 0; env f of alice uid 1003 live 1003 on 1 @ 10 20 30
+        env a of alice uid 1003 live 1003 on 0 @ 38
+        env a of alice uid 1003 live 1003 on 0; env b of alice uid 1003 live 1003 on 1 @ 40-70/10
+        → detach b 70
+
+        a user who changes the attachment under an own job gains no time
+        devices-per-user 1
+        without inactive-env-processes
+        env a of alice uid 1003 live 1003 on 0; process 1 started -60 in a uid 1003 on 0; process 2 started -60 in b uid 1003 on 1 @ 0
+        env a of alice uid 1003 live 1003 on 0; process 1 started -60 in a uid 1003 on 0; env bNEXT of alice uid 1003 live 1003 on 1; process 2 started -60 in b uid 1003 on 1 @ 10-40/10
+        → detach b140 40
+
+        a process of another uid on a forged holding ages no later attachment of the user
+        devices-per-user 1
+        without inactive-env-processes
+        env a of alice uid 1003 live 1003 on 0; process 1 started -60 in a uid 1003 on 0 @ 0
+        env a of alice uid 1003 live 1003 on 0; process 1 started -60 in a uid 1003 on 0; env fNEXT of alice uid 1004 live 1004 on 1; process 2 started -60 in x uid 1004 on 1 @ 10-60/10
+        env a of alice uid 1003 live 1003 on 0,1; process 1 started -60 in a uid 1003 on 0; process 3 started 65 in a uid 1003 on 1 @ 70-100/10
+        → detach f140 40, detach f150 50, detach f160 60, 3 TERM 100, detach a 100
 
         an entry that becomes another user's is new in the quota
         devices-per-user 1
         env a of alice uid 1003 on 0; env m of mal uid 1004 on 1 at 01/01/2020 00:00:00 @ 0
         env a of alice uid 1003 on 0; env m of alice uid 1003 on 1 at 01/01/2020 00:00:00 @ 10-40/10
         → detach m 40\
+        """;
+
+    /** What waits does not leave, so other rules choose as if it stayed. */
+    private static final String WAITING = """
+        a process that waits still uses its device
+        devices-per-user 1
+        env a of alice uid 1003 live 1003 on 0; env b of alice uid 1003 live 1003 on 1; process 1 started -60 in a uid 1003 on 0; process 2 started -60 in b uid 1003 on 1 @ 0 10
+        env a of alice uid 1003 live 1003 on 0; env b of alice uid 1003 live 1003 on 1; process 1 started -60 in a uid 1003 on 0,2; process 2 started -60 in b uid 1003 on 1 @ 20 30
+        → 2 TERM 30, detach b 30
+
+        a process that waits keeps its memory
+        env a capacity 1000mi on 0; process 1 in a on 0=400mi; process 2 in a on 0=900mi @ 0 10
+        env a capacity 1000mi on 0; process 1 in a on 0=400mi,1; process 2 in a on 0=900mi @ 20 30
+        → 1 TERM 30
+
+        a process that is older than the entry of its environment keeps its memory
+        without inactive-env-processes
+        process 1 started 5 in a uid 1003 on 0=400mi @ 10
+        env a capacity 1000mi on 0; process 1 started 5 in a uid 1003 on 0=400mi,1; process 2 started 25 in a uid 1003 on 0=900mi @ 30-120/10
+        → nothing\
         """;
 
     private static final String YOUNG_PROCESSES = """
@@ -230,7 +280,7 @@ class GraceTableTest extends CycleTable {
         """;
 
     static Stream<TableRow> rows() {
-        return TableRow.in(CLOCKS, MACHINES, ENTRIES, YOUNG_PROCESSES);
+        return TableRow.in(CLOCKS, MACHINES, ENTRIES, WAITING, YOUNG_PROCESSES);
     }
 
     static Stream<TableRow> rowsWithoutAnEarlierObservation() {

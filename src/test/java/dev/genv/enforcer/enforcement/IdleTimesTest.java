@@ -5,7 +5,8 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.History.Enforcement;
+import dev.genv.enforcer.enforcement.Gate.Enforcement;
+import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
 import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.Fleet;
@@ -166,7 +167,10 @@ class IdleTimesTest {
     }
 
     private History history() {
-        return new History(new Enforcement(_ -> false, true, Duration.ofSeconds(30)), INTERVAL, time.ticker());
+        return new History(
+                new Enforcement(ServiceMode.ENFORCE, _ -> false, true, Duration.ofSeconds(30)),
+                INTERVAL,
+                time.ticker());
     }
 
     /** Observes the host with the utilization of its devices; without one it is unknown. */
@@ -180,7 +184,7 @@ class IdleTimesTest {
     private void observe(Snapshot snapshot) {
         idleness = history.record(new Fleet(List.of(snapshot), false), _ -> Listings.NONE)
                 .idleness();
-        history.record(Plan.EMPTY);
+        history.record(Plan.EMPTY, (_, _) -> false);
         time.pass(INTERVAL);
         ticks += 1000;
     }

@@ -4,6 +4,7 @@ import static dev.genv.enforcer.enforcement.host.Outcome.DENIED;
 import static dev.genv.enforcer.enforcement.host.Outcome.DETACHED;
 import static dev.genv.enforcer.enforcement.host.Outcome.SIGNALLED;
 import static dev.genv.enforcer.enforcement.host.Outcome.SKIPPED_GRACE;
+import static dev.genv.enforcer.enforcement.host.Outcome.SKIPPED_UNCONFIRMED;
 import static dev.genv.enforcer.notification.NoticeFixture.action;
 import static dev.genv.enforcer.notification.NoticeFixture.lastAction;
 import static dev.genv.enforcer.notification.NoticeFixture.notice;
@@ -78,7 +79,7 @@ class NoticeTest {
     @EnumSource
     void warningsActionsAndTheirFailuresAreNotices(Outcome outcome) {
         var expected = switch (outcome) {
-            case SKIPPED_GRACE -> NoticeKind.WARNED;
+            case SKIPPED_GRACE, SKIPPED_UNCONFIRMED -> NoticeKind.WARNED;
             case SIGNALLED, DETACHED, DENIED, FAILED, UNKILLABLE -> NoticeKind.ACTED;
             default -> null;
         };

@@ -30,6 +30,9 @@ final class DescribedFleet {
     private final List<HostBuilder> hosts = new ArrayList<>();
     private final Map<RuleDefinition, RuleMode> modes = new HashMap<>();
     private final Set<HostProcess> signalled = new HashSet<>();
+    /** Those whose termination is not due. */
+    private final Set<HostProcess> waiting = new HashSet<>();
+
     private final Set<HostProcess> overdue = new HashSet<>();
     private final Map<Appearances.Key, Long> appeared = new HashMap<>();
     private String name = HERE;
@@ -51,7 +54,8 @@ final class DescribedFleet {
         var plan = KnownRules.policy(modes, devices, memory)
                 .check(
                         hasHistory ? fleet : fleet.with(new Appearances(appeared, false)),
-                        new Rule.ExpectedExits(signalled, overdue, Set.of()));
+                        new Rule.ExpectedExits(signalled, overdue, Set.of()),
+                        (_, action) -> action.process().immunity() == null && !waiting.contains(action.target()));
         var actions = plan.actions().stream()
                 .map(planned -> describe(planned.action()))
                 .collect(Collectors.joining(", "));
@@ -91,6 +95,7 @@ final class DescribedFleet {
                 hosts.add(host);
             }
             case "signalled" -> signalled.add(GpuProcessBuilder.id(name, number(words)));
+            case "waits" -> waiting.add(GpuProcessBuilder.id(name, number(words)));
             case "overdue" -> {
                 overdue.add(GpuProcessBuilder.id(name, number(words)));
                 signalled.addAll(overdue);

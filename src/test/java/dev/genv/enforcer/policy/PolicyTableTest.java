@@ -58,6 +58,13 @@ class PolicyTableTest {
         process 2 in a on 0=600mi,1=1
         → terminate 2
 
+        a process whose termination is not due keeps its memory
+        enforce env-devices
+        process 1 in a on 0=500mi
+        process 2 in a on 0=600mi,1=1
+        waits 2
+        → terminate 1, terminate 2
+
         a signalled process frees its memory
         process 1 in a on 0=600mi
         process 2 in a on 0=500mi

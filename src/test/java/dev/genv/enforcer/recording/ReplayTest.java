@@ -6,9 +6,10 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.enforcement.Gate;
+import dev.genv.enforcer.enforcement.Gate.Enforcement;
 import dev.genv.enforcer.enforcement.History;
-import dev.genv.enforcer.enforcement.History.Delay;
-import dev.genv.enforcer.enforcement.History.Enforcement;
+import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Problem;
@@ -16,6 +17,7 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.Rule.ExpectedExits;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
@@ -30,7 +32,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -274,14 +275,11 @@ class ReplayTest {
                 .flatMap(host -> host.observed(mark()).stream())
                 .toList();
         var fleet = history.record(new Fleet(snapshots, true, now), _ -> Listings.NONE);
-        var plan = policy.check(fleet, Set.of());
-        history.record(plan);
+        var gate = new Gate(enforcement(policy), history, 0, ticker());
+        var plan = policy.check(fleet, ExpectedExits.NONE, gate::isDue);
+        history.record(plan, gate::isInForce);
         for (var planned : plan.actions()) {
-            var acts = planned.causes().stream()
-                    .anyMatch(cause -> history.isInForce(cause, planned.action())
-                            && history.delay(cause, planned.action())
-                                    .flatMap(Delay::left)
-                                    .isEmpty());
+            var acts = gate.judge(planned) instanceof Gate.Verdict.Now;
             var host = hosts.get(planned.action().host());
             if (acts && host != null && host.apply(planned.action())) {
                 expected.add(text(ReplayedAction.of(now, planned)));
@@ -299,10 +297,11 @@ class ReplayTest {
     }
 
     private History history(Policy policy) {
-        return new History(
-                new Enforcement(rule -> policy.modeOf(rule) == RuleMode.ENFORCE, true, SHORT_GRACE),
-                RecordedPast.INTERVAL,
-                ticker());
+        return new History(enforcement(policy), RecordedPast.INTERVAL, ticker());
+    }
+
+    private static Enforcement enforcement(Policy policy) {
+        return new Enforcement(ServiceMode.ENFORCE, rule -> policy.modeOf(rule) == RuleMode.ENFORCE, true, SHORT_GRACE);
     }
 
     private Ticker ticker() {

@@ -28,13 +28,23 @@ public enum Outcome implements Labelled {
     SKIPPED_LIMIT,
     /** A grace period has not passed. */
     SKIPPED_GRACE,
+    /** An earlier run of the service may have signalled the process. */
+    SKIPPED_UNCONFIRMED,
+    /** The observation became too old before the action. */
+    SKIPPED_STALE,
     /** The action failed; the detail says why. */
     FAILED;
 
     /** Whether the action was not attempted. */
     public boolean isSkipped() {
         return switch (this) {
-            case SKIPPED_AUDIT, SKIPPED_PROTECTED, SKIPPED_EXEMPT, SKIPPED_LIMIT, SKIPPED_GRACE -> true;
+            case SKIPPED_AUDIT,
+                    SKIPPED_PROTECTED,
+                    SKIPPED_EXEMPT,
+                    SKIPPED_LIMIT,
+                    SKIPPED_GRACE,
+                    SKIPPED_UNCONFIRMED,
+                    SKIPPED_STALE -> true;
             case SIGNALLED, EXITED, ALREADY_GONE, DENIED, UNKILLABLE, DETACHED, ALREADY_DETACHED, FAILED -> false;
         };
     }

@@ -19,7 +19,7 @@ import java.util.stream.Stream;
  * failed meanwhile. Workers whose result is no longer awaited record here too.
  */
 public final class ActionIntents {
-    /** An action that hangs for ever leaves an intent, so their number is bounded. */
+    /** An action that hangs for ever leaves an intent, so the number of those of earlier cycles is bounded. */
     static final int MAX_OPEN = 1_000;
     /** The store may not be available for long. */
     private static final int MAX_UNSTORED = 10_000;
@@ -60,8 +60,8 @@ public final class ActionIntents {
         var begun = actions.stream()
                 .map(planned -> new ActionRecord(++last, planned, Result.UNKNOWN, ticker.now()))
                 .toList();
-        begun.forEach(intent -> open.put(intent.id(), intent));
         limit(open.keySet(), MAX_OPEN);
+        begun.forEach(intent -> open.put(intent.id(), intent));
         return begun;
     }
 

@@ -5,14 +5,19 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.enforcement.History.Enforcement;
+import dev.genv.enforcer.enforcement.Gate.Enforcement;
+import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Order;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
+import dev.genv.enforcer.policy.Rule.RuleFinding;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
@@ -22,15 +27,18 @@ import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** Every safeguard applies to the same actions; the test removes one after the other. */
-class SafeguardsTest {
+/** Every reason applies to the same actions; the test removes one after the other. */
+class GateTest {
     private static final Duration GRACE = Duration.ofSeconds(60);
 
     private final FakeTime time = new FakeTime();
@@ -40,12 +48,14 @@ class SafeguardsTest {
     private ServiceMode mode = ServiceMode.AUDIT;
     private RuleMode ruleMode = RuleMode.AUDIT;
     private boolean signals;
-    private final Set<RuleDefinition> enforced = new HashSet<>(Set.of(KnownRules.ENV_DEVICES));
+    private final Set<RuleDefinition> enforced = new HashSet<>();
     private Duration gracePeriod = GRACE;
     private boolean isStopped = true;
+    private @Nullable Gate gate;
+    private Plan last = Plan.EMPTY;
 
     @Test
-    void theFirstSafeguardThatAppliesGivesTheReason() {
+    void givesTheFirstReasonThatApplies() {
         node.readOnly("another enforcer acts here");
         screen(job().immune(Immunity.Kind.PROTECTED, "it is protected"));
         screen(job());
@@ -79,26 +89,85 @@ class SafeguardsTest {
                                 + " cycle");
     }
 
+    @Test
+    void laterRulesTreatOnlyWhatIsTerminatedNowAsGone() {
+        isStopped = false;
+        ruleMode = RuleMode.ENFORCE;
+        enforced.add(KnownRules.INACTIVE_ENV_PROCESSES);
+        gracePeriod = Duration.ZERO;
+        assertThat(isDue(job())).as("GENV_TERMINATE_PROCESSES is 0").isFalse();
+        signals = true;
+        assertThat(isDue(job())).as("only the service audits").isTrue();
+        mode = ServiceMode.ENFORCE;
+        assertThat(isDue(job())).isTrue();
+        assertThat(isDue(job().immune(Immunity.Kind.EXEMPT, "it is exempt"))).isFalse();
+        gracePeriod = GRACE;
+        assertThat(isDue(job())).as("it waits").isFalse();
+        gracePeriod = Duration.ZERO;
+        ruleMode = RuleMode.AUDIT;
+        assertThat(isDue(job())).as("the rule only audits").isFalse();
+        ruleMode = RuleMode.ENFORCE;
+        node.readOnly("another enforcer acts here");
+        assertThat(isDue(job())).isFalse();
+    }
+
+    @Test
+    void processWhoseSignalFailedIsNotTreatedAsGone() {
+        isStopped = false;
+        mode = ServiceMode.ENFORCE;
+        ruleMode = RuleMode.ENFORCE;
+        signals = true;
+        gracePeriod = Duration.ZERO;
+        screen(job());
+        var planned = last.actions().getFirst();
+        gate().record(List.of(new ActionRecord(planned, Result.failed("no answer in time"), Instant.EPOCH)));
+        assertThat(dueNow()).as("its host has not answered").isTrue();
+        gate().record(List.of(new ActionRecord(7, planned, Result.of(Outcome.DENIED), Instant.EPOCH)));
+        assertThat(dueNow()).isFalse();
+        screen(job());
+        assertThat(dueNow()).as("another gate knows nothing of it").isTrue();
+    }
+
+    private boolean isDue(GpuProcessBuilder process) {
+        screen(process);
+        return dueNow();
+    }
+
+    private Gate gate() {
+        return Objects.requireNonNull(gate);
+    }
+
+    private boolean dueNow() {
+        var planned = last.actions().getFirst();
+        return gate().isDue(new RuleFinding(planned.causes().getFirst(), List.of(planned.action())), (Action.Terminate)
+                planned.action());
+    }
+
     /** A process that is older than the environment that it names. */
     private static GpuProcessBuilder job() {
         return process(1).inEnvironment("a").uses(0);
     }
 
     private void screen(GpuProcessBuilder... processes) {
-        var enforcement = new Enforcement(enforced::contains, signals, gracePeriod);
-        var safeguards = new Safeguards(mode, enforcement, 1, time.ticker());
-        if (isStopped) {
-            safeguards.stop();
-        }
+        var enforcement = new Enforcement(
+                mode,
+                rule -> rule.equals(KnownRules.ENV_DEVICES) ? ruleMode == RuleMode.ENFORCE : enforced.contains(rule),
+                signals,
+                gracePeriod);
         var history = new History(enforcement, Duration.ofSeconds(10), time.ticker());
+        var its = new Gate(enforcement, history, 1, time.ticker());
+        gate = its;
+        if (isStopped) {
+            its.stop();
+        }
         // The environment appears only in the second observation.
         history.record(observe(host().devices(1), 1_000_000_000), _ -> Listings.NONE);
         var second = host().devices(1).with(env("a")).with(processes);
         var fleet = history.record(observe(second, 1_000_001_000), _ -> Listings.NONE);
         var policy = KnownRules.policy(Map.of(KnownRules.ENV_DEVICES, ruleMode), Limits.NONE);
-        var plan = policy.check(fleet, Set.of());
-        history.record(plan);
-        var orders = safeguards.screen(plan.actions(), fleet, history);
+        last = policy.check(fleet, Set.of());
+        history.record(last, its::isInForce);
+        var orders = its.screen(last.actions(), fleet);
         for (var order : orders) {
             skips.add(pid(order.planned())
                     + switch (order) {

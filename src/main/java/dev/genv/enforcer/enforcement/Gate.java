@@ -1,0 +1,373 @@
+package dev.genv.enforcer.enforcement;
+
+import dev.genv.enforcer.enforcement.host.ActionRecord;
+import dev.genv.enforcer.enforcement.host.ObservationAge;
+import dev.genv.enforcer.enforcement.host.Order;
+import dev.genv.enforcer.enforcement.host.Order.Hold;
+import dev.genv.enforcer.enforcement.host.Order.WaitReason;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.ServiceMode;
+import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Fleet.Idleness.HostDevice;
+import dev.genv.enforcer.model.GpuProcess.Immunity;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.Action.Signal;
+import dev.genv.enforcer.policy.Plan.HostProblem;
+import dev.genv.enforcer.policy.Plan.PlannedAction;
+import dev.genv.enforcer.policy.Rule.RuleFinding;
+import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
+import dev.genv.enforcer.policy.RuleDefinition;
+import dev.genv.enforcer.policy.Rules;
+import dev.genv.enforcer.policy.Violation;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Predicate;
+
+/**
+ * Decides whether an action that a rule asks for happens. Each reason against it is one method, in the order in which they are checked, and
+ * the first one that applies gives the outcome.
+ *
+ * <p>Before, {@link Terminations} leaves out the processes that were already signalled. After it, each host checks the identity, the
+ * immunity and its own state again directly before the signal ({@code SignalCheck}, {@code ObservedHost}, the agent).
+ */
+public final class Gate {
+    private static final Verdict NOW = new Verdict.Now();
+
+    private final Enforcement enforcement;
+    private final History history;
+    private final TerminationLimit limit;
+    private final Ticker counted;
+    private volatile boolean stopped;
+    /** Until when no process is asked to exit, by the clock that counts towards an action. */
+    private long heldUntil;
+
+    /** Whether an action happens for one of its violations. */
+    public sealed interface Verdict {
+        /** An action takes the best verdict of its violations. Among equal ones the first counts. */
+        Comparator<Verdict> BEST_FIRST = Comparator.comparing(Verdict::delay);
+
+        /** How long it waits; longer than every time if it never happens. */
+        private Duration delay() {
+            return switch (this) {
+                case Now() -> Duration.ZERO;
+                case Wait wait -> wait.left;
+                case Never _ -> Duration.ofSeconds(Long.MAX_VALUE);
+            };
+        }
+
+        record Now() implements Verdict {}
+
+        /**
+         * It waits, and time alone leads to it.
+         *
+         * @param left for how long after the observation
+         * @param why for people, as a clause
+         */
+        record Wait(Duration left, WaitReason because, Outcome outcome, String why) implements Verdict {}
+
+        /**
+         * Something else must change first.
+         *
+         * @param why for people, as a clause
+         */
+        record Never(Outcome outcome, String why) implements Verdict {}
+    }
+
+    /**
+     * What the settings enforce.
+     *
+     * @param mode whether the service only audits
+     * @param rules whether a rule is enforced if the service does not only audit
+     * @param signals whether processes may be signalled at all
+     * @param grace how long a violation must have been observed before the service acts on it; zero to act at once, as genv does
+     * @param idleUtilization the highest utilization of a device that counts as idle, in percent
+     */
+    public record Enforcement(
+            ServiceMode mode, Predicate<RuleDefinition> rules, boolean signals, Duration grace, int idleUtilization) {
+        public Enforcement(ServiceMode mode, Predicate<RuleDefinition> rules, boolean signals, Duration grace) {
+            this(mode, rules, signals, grace, IdleLimits.DEFAULT.utilization());
+        }
+
+        boolean audits() {
+            return mode == ServiceMode.AUDIT;
+        }
+
+        /** Whether the violations of a rule are in force. */
+        boolean enforces(String rule) {
+            return Rules.find(rule).filter(rules).isPresent();
+        }
+    }
+
+    /**
+     * Creates a gate.
+     *
+     * @param maxTerminations the largest number of processes of a host that are terminated in one cycle; 0 for no limit
+     * @param counted the clock that counts towards an action
+     */
+    public Gate(Enforcement enforcement, History history, int maxTerminations, Ticker counted) {
+        this.enforcement = enforcement;
+        this.history = history;
+        this.counted = counted;
+        limit = new TerminationLimit(maxTerminations, counted);
+    }
+
+    /** Decides about an action after the history has recorded the plan. */
+    public Verdict judge(PlannedAction planned) {
+        return planned.causes().stream()
+                .map(cause -> judge(cause, planned.action()))
+                .min(Verdict.BEST_FIRST)
+                .orElseGet(() -> new Verdict.Never(Outcome.SKIPPED_AUDIT, "no rule asks for it"));
+    }
+
+    private Verdict judge(Violation cause, Action action) {
+        return immune(action)
+                .or(this::serviceAudits)
+                .or(() -> forbidden(cause, action))
+                .or(() -> perhapsSignalled(action))
+                .or(() -> grace(cause, action, history.detached(cause)))
+                .or(this::stopped)
+                .orElse(NOW);
+    }
+
+    /**
+     * Whether the violation leads to this action as soon as its grace period is over. Only then does its clock run. It also runs if nothing but
+     * the mode of the service prevents the action, so that an audit shows what enforcement would do.
+     */
+    public boolean isInForce(Violation cause, Action action) {
+        return forbidden(cause, action).isEmpty();
+    }
+
+    /**
+     * Whether later rules may treat the process as gone, because this finding terminates it in this cycle. The mode of the service and the
+     * termination limit do not matter.
+     */
+    public boolean isDue(RuleFinding finding, Action.Terminate action) {
+        var cause = finding.violation();
+        return isInForce(cause, action)
+                && grace(cause, action, detachedBy(finding)).isEmpty()
+                && !limit.hasFailed(action.target());
+    }
+
+    /** Whether a signalled process breaks a rule that is enforced, after the grace period of the violation. */
+    boolean isOverdue(Violation cause, Action.Terminate action) {
+        return !enforcement.audits()
+                && isInForce(cause, action)
+                && grace(cause, action, history.detached(cause)).isEmpty();
+    }
+
+    private Optional<Verdict> forbidden(Violation cause, Action action) {
+        return immune(action)
+                .or(() -> readOnly(action))
+                .or(() -> ruleAudits(cause))
+                .or(() -> withoutSignals(action))
+                .or(() -> shielded(cause, action));
+    }
+
+    /** 1. Protected processes and those of exempt users are never terminated. */
+    private static Optional<Verdict> immune(Action action) {
+        return switch (action) {
+            case Action.Terminate(var _, var process, var _) ->
+                Optional.ofNullable(process.immunity())
+                        .map(immunity -> new Verdict.Never(
+                                immunity.kind() == Immunity.Kind.EXEMPT
+                                        ? Outcome.SKIPPED_EXEMPT
+                                        : Outcome.SKIPPED_PROTECTED,
+                                immunity.reason()));
+            case Action.Detach(var _, var environment, var _, var _) ->
+                neverIf(
+                        environment.ownership().exempt(),
+                        Outcome.SKIPPED_EXEMPT,
+                        "all its live processes belong to exempt users");
+        };
+    }
+
+    /** 2. A service that only audits executes nothing. */
+    private Optional<Verdict> serviceAudits() {
+        return neverIf(enforcement.audits(), Outcome.SKIPPED_AUDIT, "the service only audits");
+    }
+
+    /** 3. No action is executed on a host that forbids it, for example because another enforcer acts there. */
+    private Optional<Verdict> readOnly(Action action) {
+        return history.snapshot(action.host())
+                .map(snapshot -> snapshot.details().readOnlyReason())
+                .map(reason -> new Verdict.Never(Outcome.SKIPPED_AUDIT, reason));
+    }
+
+    /** 4. A rule that is not enforced asks for it. */
+    private Optional<Verdict> ruleAudits(Violation cause) {
+        return neverIf(!enforcement.rules().test(cause.rule()), Outcome.SKIPPED_AUDIT, "the rule only audits");
+    }
+
+    /** 5. genv's own setting forbids all signals, but no detachments. */
+    private Optional<Verdict> withoutSignals(Action action) {
+        return neverIf(
+                !enforcement.signals() && action instanceof Action.Terminate,
+                Outcome.SKIPPED_AUDIT,
+                "GENV_TERMINATE_PROCESSES is 0");
+    }
+
+    /** 6. A claim of the state that is younger than a process is not used against it, because every user can edit the state. */
+    private Optional<Verdict> shielded(Violation cause, Action action) {
+        if (!(action instanceof Action.Terminate(var host, var process, var _))
+                || enforcement.grace().isZero()
+                || !cause.rule().dependsOnState()) {
+            return Optional.empty();
+        }
+        var environment = history.environmentOf(host, process).orElse(null);
+        if (environment == null) {
+            return Optional.empty();
+        }
+        var claims = history.claims(host);
+        var isStranger = history.isStranger(host, process, environment);
+        var enforcesInactive = enforcement.rules().test(Rules.INACTIVE_ENV_PROCESSES);
+        if (!enforcesInactive && claims.shieldsFromEnvironment(process, environment, isStranger)) {
+            return Optional.of(new Verdict.Never(
+                    Outcome.SKIPPED_PROTECTED,
+                    "the process is older than the entry of environment %s"
+                            .formatted(SafeText.escape(environment.eid()))));
+        }
+        return neverIf(
+                cause.rule().isEnforcedByUids() && claims.shieldsFromOwner(process, environment, isStranger),
+                Outcome.SKIPPED_PROTECTED,
+                "the process is older than the entry that makes uid %d the owner of environment %s"
+                        .formatted(environment.uid(), SafeText.escape(environment.eid())));
+    }
+
+    /** 7. An earlier run, of which nothing is known, may have sent SIGTERM, and many training programs abort at a second one. */
+    private Optional<Verdict> perhapsSignalled(Action action) {
+        var left = Duration.ofNanos(heldUntil - counted.mark());
+        return left.isPositive() && action instanceof Action.Terminate terminate && terminate.signal() == Signal.TERM
+                ? Optional.of(new Verdict.Wait(
+                        left,
+                        WaitReason.UNCONFIRMED_SIGNAL,
+                        Outcome.SKIPPED_UNCONFIRMED,
+                        "an earlier run may have signalled it: what that run stored is lost"))
+                : Optional.empty();
+    }
+
+    /** Holds back SIGTERM for this time, because what an earlier run stored is lost. */
+    public void holdSigterm(Duration time) {
+        heldUntil = counted.mark() + time.toNanos();
+    }
+
+    /** 8. An action waits until one of its violations was observed for the grace period. */
+    private Optional<Verdict> grace(Violation cause, Action action, Set<HostDevice> detached) {
+        if (enforcement.grace().isZero()) {
+            return Optional.empty();
+        }
+        var left = history.left(cause, action, detached);
+        return left.isPositive()
+                ? Optional.of(new Verdict.Wait(
+                        left,
+                        WaitReason.GRACE,
+                        Outcome.SKIPPED_GRACE,
+                        "it has not yet lasted " + text(enforcement.grace())))
+                : Optional.empty();
+    }
+
+    /** 9. A service that is being stopped starts no further action. */
+    private Optional<Verdict> stopped() {
+        return neverIf(stopped, Outcome.FAILED, "the service is being stopped");
+    }
+
+    /** Holds back every action from now on. */
+    public void stop() {
+        stopped = true;
+    }
+
+    /** Decides which of these actions are executed in this cycle: returns an order for each, in the same order. */
+    public List<Order> screen(List<PlannedAction> actions, Fleet fleet) {
+        var orders = actions.stream().map(planned -> order(planned, fleet)).toList();
+        return aboveLimit(orders, fleet);
+    }
+
+    private Order order(PlannedAction planned, Fleet fleet) {
+        return switch (judge(planned)) {
+            case Verdict.Now() -> new Order.Run(planned);
+            case Verdict.Never(var outcome, var why) -> new Hold(planned, outcome, why);
+            case Verdict.Wait(var left, var because, var outcome, var why) ->
+                new Hold(
+                        planned,
+                        outcome,
+                        why,
+                        new Order.Until(because, fleet.at().plus(left)));
+        };
+    }
+
+    /** 10. One cycle terminates a limited number of processes of a host; those for which no other reason applies count. */
+    private List<Order> aboveLimit(List<Order> orders, Fleet fleet) {
+        var permitted = orders.stream()
+                .filter(Order.Run.class::isInstance)
+                .map(Order::planned)
+                .toList();
+        var deferred = limit.selectDeferred(permitted, fleet.subordinateUids());
+        return orders.stream()
+                .map(order -> deferred.contains(order.planned())
+                        ? new Hold(
+                                order.planned(),
+                                Outcome.SKIPPED_LIMIT,
+                                "the limit of %d terminations in one cycle is reached: it waits for the next cycle"
+                                        .formatted(limit.most()),
+                                new Order.Until(WaitReason.TERMINATION_LIMIT, fleet.at()))
+                        : order)
+                .toList();
+    }
+
+    /** Returns a problem for each host whose actions exceed the termination limit. */
+    public List<HostProblem> problems(List<Order> orders) {
+        var waiting = new LinkedHashMap<String, Integer>();
+        for (var order : orders) {
+            if (order instanceof Hold hold && hold.result().outcome() == Outcome.SKIPPED_LIMIT) {
+                waiting.merge(hold.planned().action().host(), 1, Integer::sum);
+            }
+        }
+        return waiting.entrySet().stream()
+                .map(entry -> new HostProblem(
+                        entry.getKey(),
+                        new Problem(
+                                ProblemCode.TERMINATION_LIMIT_REACHED,
+                                "%d processes are to be terminated, but the limit is %d in one cycle: %d wait"
+                                        .formatted(limit.most() + entry.getValue(), limit.most(), entry.getValue()))))
+                .toList();
+    }
+
+    /** Records results of hosts, for the next cycle. */
+    public void record(List<ActionRecord> results) {
+        limit.record(results);
+    }
+
+    /**
+     * 11. An action is not executed if the observation that it rests on is too old. Time may pass until its host begins with it, so this
+     * is checked directly before.
+     */
+    public static Optional<Hold> tooOld(PlannedAction planned, ObservationAge age) {
+        return age.isTooOld()
+                ? Optional.of(new Hold(
+                        planned,
+                        Outcome.SKIPPED_STALE,
+                        "the service was suspended after the observation, or its clock was set: the next cycle decides"
+                                + " again"))
+                : Optional.empty();
+    }
+
+    /** Returns the devices that a finding detaches, with their hosts. */
+    private static Set<HostDevice> detachedBy(RuleFinding finding) {
+        return History.detachedBy(finding.actions().stream());
+    }
+
+    private static Optional<Verdict> neverIf(boolean applies, Outcome outcome, String why) {
+        return applies ? Optional.of(new Verdict.Never(outcome, why)) : Optional.empty();
+    }
+
+    private static String text(Duration duration) {
+        return duration.toMillis() % 1000 == 0 ? duration.toSeconds() + " s" : duration.toMillis() + " ms";
+    }
+}
