@@ -68,6 +68,7 @@ class AttacksIT extends OutcomeSuite<Attack, AttacksIT.AttackRunner.Outcome> {
                         NodeAttacks.onSignals(),
                         NodeAttacks.onTheMemory(),
                         HistoryAttacks.onObservedEntries(),
+                        HistoryAttacks.onQuotas(),
                         HistoryAttacks.onEndedEnvironments(),
                         HistoryAttacks.onUnobservedEntries())
                 .flatMap(List::stream)

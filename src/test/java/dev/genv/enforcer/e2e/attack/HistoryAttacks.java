@@ -97,6 +97,23 @@ final class HistoryAttacks {
                         }));
     }
 
+    static List<Attack> onQuotas() {
+        return List.of(Attack.named(
+                        "adds an entry in the victim's name until it is detached, and another one when the victim attaches that device")
+                .delayedByGrace()
+                .reporting("env-owner", "max-devices-per-user", "non-env-processes")
+                .by(node -> {
+                    node.writeAsAttacker(node.withVictimsEnvironment("forged", node.victimShell)
+                            .device(FREE_DEVICE, "forged"));
+                    node.awaitLine("environment=\"forged\"", "outcome=detached");
+                    node.restartVictimJobAs(node.startAs(CONTAINER_UID, IN_VICTIM_ENVIRONMENT));
+                    node.writeAsAttacker(node.withVictimsEnvironment("forged", node.victimShell)
+                            .device(0, "forged")
+                            .device(FREE_DEVICE, VICTIM_ENVIRONMENT));
+                    useBoth(node);
+                }));
+    }
+
     static List<Attack> onEndedEnvironments() {
         return List.of(
                 Attack.named(

@@ -182,9 +182,13 @@ final class TwoUserNode implements Closeable {
 
     /** Waits until the service reports that bob's job breaks a rule and has a grace period. */
     void awaitGraceOfVictimJob() {
-        var pid = "pid=%d ".formatted(victimJob.pid());
+        awaitLine("pid=%d ".formatted(victimJob.pid()), "skipped_grace");
+    }
+
+    /** Waits until a line of the service contains both texts. */
+    void awaitLine(String one, String other) {
         await().until(() ->
-                service.outputLines().stream().anyMatch(line -> line.contains(pid) && line.contains("skipped_grace")));
+                service.outputLines().stream().anyMatch(line -> line.contains(one) && line.contains(other)));
     }
 
     /** Writes state files that every user can write, as genv does. */
