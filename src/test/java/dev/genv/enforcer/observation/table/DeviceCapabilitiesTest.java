@@ -6,9 +6,11 @@ import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -21,6 +23,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Uses of devices without capabilities, of which only the agent can be deprived here. */
 @Timeout(600)
@@ -56,6 +60,22 @@ class DeviceCapabilitiesTest {
                     Files.createDirectories(proc.resolve("1/root/dev")).resolve("nvidia5"), DeviceFileHolder.FILE);
             assertThat(terminate(limited)).isEqualTo(Result.of(Outcome.SIGNALLED));
             holder.child().awaitExit();
+        }
+    }
+
+    /** The kernel shows the environ for CAP_PERFMON, and zeros instead of its addresses: that proves no overwritten environ. */
+    @ParameterizedTest
+    @CsvSource({"'-sys_ptrace', false", "'-sys_ptrace,-sys_admin,-perfmon', false", "'-sys_admin', true"})
+    void environWithoutAddressesIsNotPermittedToRead(String boundingSet, boolean isReadable) throws Exception {
+        fake.procRoot = Path.of("/proc");
+        try (var job = Child.ofUser(54_001, Map.of("GENV_ENVIRONMENT_ID", "a"))) {
+            fake.tool.process(0, job.pid(), "1");
+            var process = fake.host("setpriv", "--bounding-set", boundingSet)
+                    .observe(Set.of())
+                    .processes()
+                    .getFirst();
+            assertThat(process.membership())
+                    .isEqualTo(isReadable ? new Membership.InEnvironment("a") : Membership.NOT_PERMITTED);
         }
     }
 
