@@ -93,7 +93,8 @@ public record Claims(@Nullable Long first, Map<String, Long> absent, Map<String,
         return held;
     }
 
-    private static void forEachHolding(Snapshot snapshot, HoldingConsumer consumer) {
+    /** Passes on each attachment of an undisputed environment whose user is known. */
+    static void forEachHolding(Snapshot snapshot, HoldingConsumer consumer) {
         var environments = snapshot.environmentsById();
         for (var device : snapshot.devices()) {
             for (var attachment : device.attachments()) {
@@ -105,7 +106,7 @@ public record Claims(@Nullable Long first, Map<String, Long> absent, Map<String,
         }
     }
 
-    private interface HoldingConsumer {
+    interface HoldingConsumer {
         void accept(Environment environment, int device, String user);
     }
 
@@ -123,7 +124,7 @@ public record Claims(@Nullable Long first, Map<String, Long> absent, Map<String,
         return "owner " + environment.uid() + " " + SafeText.bounded(environment.eid());
     }
 
-    private static String held(Environment environment, int device, String user) {
+    static String held(Environment environment, int device, String user) {
         var eid = SafeText.bounded(environment.eid());
         return "held " + device + " " + eid.length() + " " + eid + " " + SafeText.bounded(user);
     }

@@ -158,7 +158,7 @@ public final class History {
         }
         forgetHosts(present.keySet());
         appearances = appearances(observed.snapshots());
-        return observed.with(appearances).with(idle.record(observed.snapshots(), appearances, recordedAt));
+        return observed.with(appearances).with(idle.record(observed.snapshots(), recordedAt));
     }
 
     /** Records that the state of a host was still the same when it was read at this time, in clock ticks since boot. */

@@ -9,18 +9,18 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Measures for how long devices and processes were idle. A clock runs from an observation that finds idleness to the next one.
+ * Measures for how long devices, attachments and processes were idle. A clock runs from an observation that finds idleness to the next one.
  * An observation that finds use forgets it, and one that finds neither, because something could not be observed, stops it.
  */
 final class IdleTimes {
@@ -34,7 +34,15 @@ final class IdleTimes {
     private enum Kind {
         UNUSED,
         QUIET,
+        ATTACHMENT,
         PROCESS
+    }
+
+    /** What an observation finds. */
+    private enum Finding {
+        IDLE,
+        BUSY,
+        UNKNOWN
     }
 
     /** @param idleUtilization the highest utilization of a quiet device, in percent */
@@ -43,98 +51,111 @@ final class IdleTimes {
     }
 
     /** Records the hosts that a cycle tried to observe, and returns what is idle now. */
-    Idleness record(Collection<Snapshot> snapshots, Appearances appearances, long now) {
+    Idleness record(Collection<Snapshot> snapshots, long now) {
+        var found = new Found(
+                new HashMap<>(), new HashMap<>(), new HashMap<>(), new HashMap<>(), new HashMap<>(), new HashSet<>());
         var observed = snapshots.stream()
                 .filter(snapshot -> snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS))
-                .toList();
-        var found = new Found(new HashMap<>(), new HashSet<>());
-        observed.forEach(snapshot -> find(snapshot, found));
-        var hosts = observed.stream().map(Snapshot::host).collect(Collectors.toUnmodifiableSet());
-        clocks.forget(
-                key -> hosts.contains(key.host()) && !found.idle.containsKey(key) && !found.unknown.contains(key));
+                .collect(Collectors.toUnmodifiableMap(Snapshot::host, Function.identity(), (first, _) -> first));
+        observed.values().forEach(snapshot -> find(snapshot, found));
+        clocks.forget(key -> {
+            var host = observed.get(key.host());
+            return host != null
+                    && (areAttachmentsKnown(host) || !key.rule().equals(Kind.ATTACHMENT.name()))
+                    && !found.idle.containsKey(key)
+                    && !found.unknown.contains(key);
+        });
         clocks.record(found.idle, now);
-        var devices = observed.stream()
-                .flatMap(snapshot ->
-                        snapshot.listedDevices().stream().map(device -> new HostDevice(snapshot.host(), device)))
-                .toList();
-        var processes = observed.stream()
-                .flatMap(snapshot ->
-                        snapshot.processes().stream().map(process -> new HostProcess(snapshot.host(), process.id())))
-                .toList();
-        var unused = elapsed(devices, device -> key(Kind.UNUSED, device), found, now);
-        return new Idleness(
-                unused,
-                elapsed(devices, device -> key(Kind.QUIET, device), found, now),
-                attachments(snapshots, unused, appearances, now),
-                elapsed(processes, IdleTimes::key, found, now));
+        var unused = elapsed(found.unused, now);
+        var attachments = new HashMap<>(elapsed(found.attachments, now));
+        // Use may end while the attachments are unknown: then only the clock of the device begins anew.
+        attachments.replaceAll((key, idle) ->
+                Collections.min(List.of(idle, unused.getOrDefault(new HostDevice(key.host(), key.device()), idle))));
+        return new Idleness(unused, elapsed(found.quiet, now), attachments, elapsed(found.processes, now));
     }
 
-    /** An attachment is idle as long as its device, but not longer than it exists. So it needs no clock of its own. */
-    private static Map<Appearances.Key, Duration> attachments(
-            Collection<Snapshot> snapshots, Map<HostDevice, Duration> unused, Appearances appearances, long now) {
-        var attachments = new HashMap<Appearances.Key, Duration>();
-        for (var snapshot : snapshots) {
-            for (var device : snapshot.devices()) {
-                var idle = unused.get(new HostDevice(snapshot.host(), device.index()));
-                if (idle != null) {
-                    for (var attachment : device.attachments()) {
-                        var since = appearances.of(snapshot.host(), attachment.eid(), device.index());
-                        var age = since == null ? idle : Duration.ofNanos(now - since);
-                        attachments.put(
-                                new Appearances.Key(snapshot.host(), attachment.eid(), device.index()),
-                                age.compareTo(idle) < 0 ? age : idle);
-                    }
+    private static boolean areAttachmentsKnown(Snapshot snapshot) {
+        return snapshot.has(SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS);
+    }
+
+    private <T> Map<T, Duration> elapsed(Map<T, Clocks.Key> idle, long now) {
+        var elapsed = new HashMap<T, Duration>();
+        idle.forEach((subject, key) -> elapsed.put(subject, clocks.elapsed(key, now)));
+        return elapsed;
+    }
+
+    /**
+     * The clocks of what is idle now, and of what may be.
+     *
+     * @param idle each with its uid
+     */
+    private record Found(
+            Map<HostDevice, Clocks.Key> unused,
+            Map<HostDevice, Clocks.Key> quiet,
+            Map<Appearances.Key, Clocks.Key> attachments,
+            Map<HostProcess, Clocks.Key> processes,
+            Map<Clocks.Key, @Nullable Long> idle,
+            Set<Clocks.Key> unknown) {
+        <T> void add(Map<T, Clocks.Key> subjects, T subject, Clocks.Key key, Finding finding, @Nullable Long uid) {
+            switch (finding) {
+                case IDLE -> {
+                    subjects.put(subject, key);
+                    idle.put(key, uid);
                 }
-            }
-        }
-        return attachments;
-    }
-
-    private <T> Map<T, Duration> elapsed(List<T> subjects, Function<T, Clocks.Key> key, Found found, long now) {
-        return subjects.stream()
-                .distinct()
-                .filter(subject -> found.idle.containsKey(key.apply(subject)))
-                .collect(Collectors.toUnmodifiableMap(
-                        Function.identity(), subject -> clocks.elapsed(key.apply(subject), now)));
-    }
-
-    private static Clocks.Key key(Kind kind, HostDevice device) {
-        return new Clocks.Key(device.host(), kind.name(), "device " + device.device());
-    }
-
-    private static Clocks.Key key(HostProcess process) {
-        var id = process.id();
-        return new Clocks.Key(process.host(), Kind.PROCESS.name(), "process " + id.pid() + " " + id.startTime());
-    }
-
-    /** The clocks of what is idle now, each with its uid, and of what may be. */
-    private record Found(Map<Clocks.Key, @Nullable Long> idle, Set<Clocks.Key> unknown) {
-        /** @param isIdle null if it is unknown */
-        void add(Clocks.Key key, @Nullable Boolean isIdle, @Nullable Long uid) {
-            if (isIdle == null) {
-                unknown.add(key);
-            } else if (isIdle) {
-                idle.put(key, uid);
+                case UNKNOWN -> unknown.add(key);
+                case BUSY -> {}
             }
         }
     }
 
     private void find(Snapshot snapshot, Found found) {
-        var used = used(snapshot);
-        var quiet = new HashMap<Integer, Boolean>();
-        snapshot.details().utilization().forEach((device, percent) -> quiet.put(device, percent <= idleUtilization));
+        var host = snapshot.host();
+        var utilization = utilization(snapshot);
+        var unused = unused(snapshot, utilization);
         for (var device : snapshot.listedDevices()) {
-            var its = new HostDevice(snapshot.host(), device);
-            var isUnused = !used.contains(device);
-            found.add(key(Kind.UNUSED, its), isUnused, null);
-            found.add(key(Kind.QUIET, its), isUnused ? Boolean.TRUE : quiet.get(device), null);
+            var its = new HostDevice(host, device);
+            var subject = "device " + device;
+            var isUnused = finding(unused, device);
+            var isQuiet = isUnused == Finding.IDLE ? Finding.IDLE : finding(utilization, device);
+            found.add(found.unused, its, new Clocks.Key(host, Kind.UNUSED.name(), subject), isUnused, null);
+            found.add(found.quiet, its, new Clocks.Key(host, Kind.QUIET.name(), subject), isQuiet, null);
+        }
+        if (areAttachmentsKnown(snapshot)) {
+            Claims.forEachHolding(
+                    snapshot,
+                    (environment, device, user) -> found.add(
+                            found.attachments,
+                            new Appearances.Key(host, environment.eid(), device),
+                            new Clocks.Key(host, Kind.ATTACHMENT.name(), Claims.held(environment, device, user)),
+                            finding(unused, device),
+                            environment.uid()));
         }
         for (var process : snapshot.processes()) {
-            found.add(key(new HostProcess(snapshot.host(), process.id())), isQuiet(process, quiet), process.uid());
+            var id = process.id();
+            found.add(
+                    found.processes,
+                    new HostProcess(host, id),
+                    new Clocks.Key(host, Kind.PROCESS.name(), "process " + id.pid() + " " + id.startTime()),
+                    quiet(process, utilization),
+                    process.uid());
         }
     }
 
-    private static Set<Integer> used(Snapshot snapshot) {
+    private static Finding finding(Map<Integer, Finding> findings, int device) {
+        return findings.getOrDefault(device, Finding.UNKNOWN);
+    }
+
+    private Map<Integer, Finding> utilization(Snapshot snapshot) {
+        var findings = new HashMap<Integer, Finding>();
+        snapshot.details()
+                .utilization()
+                .forEach((device, percent) ->
+                        findings.put(device, percent <= idleUtilization ? Finding.IDLE : Finding.BUSY));
+        return findings;
+    }
+
+    /** A device that computes is used, although no process is listed there and the driver does not report its memory. */
+    private static Map<Integer, Finding> unused(Snapshot snapshot, Map<Integer, Finding> utilization) {
         var used = new HashSet<>(snapshot.unlisted().memory().keySet());
         snapshot.processes().stream()
                 .filter(process -> !process.isProtected())
@@ -142,16 +163,24 @@ final class IdleTimes {
         snapshot.unlisted().holders().stream()
                 .filter(holder -> !holder.process().isProtected())
                 .forEach(holder -> used.addAll(holder.used()));
-        return used;
+        var unknown = new HashSet<>(snapshot.unlisted().unknown());
+        unknown.addAll(snapshot.unlisted().suspected());
+        var findings = new HashMap<Integer, Finding>();
+        for (var device : snapshot.listedDevices()) {
+            var isUsed = used.contains(device) || finding(utilization, device) == Finding.BUSY;
+            findings.put(device, isUsed ? Finding.BUSY : unknown.contains(device) ? Finding.UNKNOWN : Finding.IDLE);
+        }
+        return findings;
     }
 
-    /** A process can compute on one of its devices while another one is quiet. Returns null if the utilization is unknown. */
-    private static @Nullable Boolean isQuiet(GpuProcess process, Map<Integer, Boolean> quiet) {
-        var devices = process.devices();
-        if (devices.stream().map(quiet::get).anyMatch(Boolean.FALSE::equals)) {
-            return Boolean.FALSE;
+    /** A process can compute on one of its devices while another one is quiet. */
+    private static Finding quiet(GpuProcess process, Map<Integer, Finding> utilization) {
+        var findings = process.devices().stream()
+                .map(device -> finding(utilization, device))
+                .collect(Collectors.toUnmodifiableSet());
+        if (findings.contains(Finding.BUSY)) {
+            return Finding.BUSY;
         }
-        var isUnknown = devices.isEmpty() || devices.stream().map(quiet::get).anyMatch(Objects::isNull);
-        return isUnknown ? null : Boolean.TRUE;
+        return findings.equals(Set.of(Finding.IDLE)) ? Finding.IDLE : Finding.UNKNOWN;
     }
 }

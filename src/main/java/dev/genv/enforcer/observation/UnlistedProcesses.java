@@ -72,14 +72,18 @@ final class UnlistedProcesses {
             unexplained.record(listing, facts.gpu().devicesAreCurrent());
         }
         var amounts = unexplained.lasting();
+        var suspected = unexplained.devices();
+        var unknown = UnexplainedMemory.unknown(listing);
         if (!wereSought || amounts.isEmpty() || listing.missing().contains(SnapshotPart.PROCESSES)) {
             since = Map.of();
             mapped = Map.of();
-            return Unlisted.NONE;
+            return new Unlisted(Map.of(), suspected, unknown, List.of(), true);
         }
         var devices = devicesByMinor(facts.holders().gpus(), amounts);
         var unlisted = new Unlisted(
                 amounts.values().stream().collect(Collectors.toMap(Excess::index, Excess::now, (first, _) -> first)),
+                suspected,
+                unknown,
                 holders(facts, devices, listing, ownPid, resolver),
                 facts.holders().incomplete().isEmpty());
         report(unlisted, amounts, Set.copyOf(devices.values()), facts.holders().incomplete(), findings);
@@ -254,7 +258,8 @@ final class UnlistedProcesses {
             excesses.clear();
             for (var device : listing.memory()) {
                 var last = before.get(device.uuid());
-                unexplained(device, listing)
+                rest(device, listing)
+                        .filter(rest -> rest.compareTo(tolerated) > 0)
                         .ifPresent(now -> excesses.put(
                                 device.uuid(),
                                 new Excess(
@@ -285,11 +290,24 @@ final class UnlistedProcesses {
             return lasting;
         }
 
+        /** Returns the indices of the devices on which memory is not explained. */
+        Set<Integer> devices() {
+            return excesses.values().stream().map(Excess::index).collect(Collectors.toUnmodifiableSet());
+        }
+
+        /** Returns the indices of the devices of which this is unknown. */
+        static Set<Integer> unknown(GpuListing listing) {
+            return listing.memory().stream()
+                    .filter(device -> rest(device, listing).isEmpty())
+                    .map(GpuListing.DeviceMemory::index)
+                    .collect(Collectors.toUnmodifiableSet());
+        }
+
         /**
-         * Returns the memory of a device that its listed processes do not explain, if it is more than is tolerated. Nothing, if the memory of
-         * one of the processes is unknown, because that may be all of it.
+         * Returns the memory of a device that its listed processes do not explain. Empty if it is unknown: also if the memory of one of the
+         * processes is, because that may be all of it.
          */
-        private Optional<Memory> unexplained(GpuListing.DeviceMemory device, GpuListing listing) {
+        private static Optional<Memory> rest(GpuListing.DeviceMemory device, GpuListing listing) {
             var uses = listing.usage().values().stream()
                     .flatMap(List::stream)
                     .filter(use -> use.device() == device.index())
@@ -300,7 +318,7 @@ final class UnlistedProcesses {
             var explained = uses.stream()
                     .flatMap(use -> Stream.ofNullable(use.memory()))
                     .reduce(Memory.ZERO, Memory::plus);
-            return Optional.of(device.used().minus(explained)).filter(rest -> rest.compareTo(tolerated) > 0);
+            return Optional.of(device.used().minus(explained));
         }
     }
 }

@@ -18,7 +18,6 @@ import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -46,7 +45,7 @@ final class IdleRules {
 
     /**
      * Violated by a process that holds memory of devices and has not computed there for a long time. The utilization is that of a device, not
-     * of a process, so the rule acts only if all processes of the devices belong to one environment.
+     * of a process: if a device was quiet in every sample, so was every process on it.
      */
     static final RuleDefinition IDLE_PROCESSES = new RuleDefinition(
             "idle-processes",
@@ -58,8 +57,7 @@ final class IdleRules {
             Set.of(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS, SnapshotPart.ENVIRONMENTS),
             List.of(new RuleSetting("idle-processes", RuleSetting.Kind.MODE, """
                 Processes that hold memory of a GPU whose utilization was at most `GENV_ENFORCER_IDLE_UTILIZATION` in every sample for \
-                `GENV_ENFORCER_IDLE_AFTER`. `enforce` terminates them. Where processes of several environments share a GPU, the rule \
-                only reports that it cannot decide.\
+                `GENV_ENFORCER_IDLE_AFTER`. `enforce` terminates them.\
                 """)),
             Rule.ofHost(IdleRules::processes));
 
@@ -68,6 +66,16 @@ final class IdleRules {
     private static void devices(Snapshot host, RuleCheck check) {
         var environments = host.environmentsById();
         for (var device : host.devices()) {
+            if (host.unlisted().unknown().contains(device.index())
+                    && !device.attachments().isEmpty()
+                    && host.processes().stream()
+                            .noneMatch(process -> process.uses(device.index()) && !process.isProtected())) {
+                check.problem(
+                        host,
+                        ProblemCode.MEMORY_UNKNOWN,
+                        "Device %d has no listed process, and the driver does not report its used memory, so it is unknown whether it is used"
+                                .formatted(device.index()));
+            }
             device.attachments().stream().map(Device.Attachment::eid).distinct().forEach(eid -> {
                 var environment = environments.get(eid);
                 var attachment = new Appearances.Key(host.host(), eid, device.index());
@@ -106,7 +114,6 @@ final class IdleRules {
     }
 
     private static void processes(Snapshot host, RuleCheck check) {
-        var undecided = new TreeSet<Integer>();
         var idleness = check.fleet().idleness();
         var environments = host.environmentsById();
         var quiet = host.listedDevices().stream()
@@ -117,21 +124,10 @@ final class IdleRules {
                     && quiet.containsAll(process.devices())
                     && holdsMemory(process)
                     && isLong(idleness.processes().get(new HostProcess(host.host(), process.id())), check)) {
-                var environment = process.environment(environments).orElse(null);
-                var shared = process.devices().stream()
-                        .filter(device -> environment == null || !isOnlyOf(environment, host, device))
-                        .toList();
-                if (environment != null && shared.isEmpty()) {
-                    addProcess(host, process, environment, check);
-                }
-                undecided.addAll(shared);
+                process.environment(environments)
+                        .ifPresent(environment -> addProcess(host, process, environment, check));
             }
         }
-        undecided.forEach(device -> check.problem(
-                host,
-                ProblemCode.IDLE_UNDECIDED,
-                "Device %d has long been idle, but not all its processes are in one environment, so it is unknown which of them is idle"
-                        .formatted(device)));
     }
 
     private static boolean isLong(@Nullable Duration idle, RuleCheck check) {
@@ -141,14 +137,6 @@ final class IdleRules {
     private static boolean holdsMemory(GpuProcess process) {
         return process.usage().stream()
                 .anyMatch(use -> use.memory() != null && use.memory().compareTo(Memory.ZERO) > 0);
-    }
-
-    /** Programs that the machine needs, such as a display server, do not compute. */
-    private static boolean isOnlyOf(Environment environment, Snapshot snapshot, int device) {
-        return !snapshot.unlisted().memory().containsKey(device)
-                && snapshot.allProcesses().stream()
-                        .filter(other -> other.uses(device) && !other.isProtected())
-                        .allMatch(other -> other.names(environment.eid()));
     }
 
     private static void addProcess(Snapshot host, GpuProcess process, Environment environment, RuleCheck check) {

@@ -83,6 +83,49 @@ class IdleTimesTest {
         assertThat(idleness.unused()).as("unexplained memory is use").isEmpty();
     }
 
+    /** As on a GB10: {@code memory.used} is {@code [N/A]}, and nvidia-smi lists no process of a container without the host's PID namespace. */
+    @Test
+    void unknownMemoryStopsTheClockAndDoesNotForgetIt() {
+        observe(attached(), 0);
+        observe(attached(), 0);
+        observe(attached().memoryUnknown(0), 0);
+        assertThat(idleness.unused()).isEmpty();
+        assertThat(idleness.attachments()).isEmpty();
+        assertThat(idleness.quiet()).as("the utilization is known").containsEntry(DEVICE, INTERVAL.multipliedBy(2));
+
+        observe(attached().memoryUnknown(0), 0);
+        observe(attached(), 0);
+        observe(attached(), 0);
+        assertThat(idleness.unused()).containsEntry(DEVICE, INTERVAL.multipliedBy(3));
+        assertThat(idleness.attachments()).containsEntry(ATTACHMENT, INTERVAL.multipliedBy(3));
+    }
+
+    @Test
+    void memoryThatIsNotExplainedForASingleObservationIsNotUnused() {
+        observe(attached());
+        observe(attached());
+        observe(attached().memorySuspected(0));
+        assertThat(idleness.unused()).isEmpty();
+
+        observe(attached());
+        assertThat(idleness.unused()).containsEntry(DEVICE, INTERVAL.multipliedBy(2));
+    }
+
+    @Test
+    void utilizationContradictsThatADeviceIsUnused() {
+        for (var now : List.of(attached(), attached().memoryUnknown(0))) {
+            observe(attached(), 1);
+            observe(attached(), 1);
+            assertThat(idleness.unused()).hasSize(1);
+            observe(now, 96);
+            assertThat(idleness).isEqualTo(Idleness.NONE);
+
+            observe(attached(), 1);
+            assertThat(idleness.unused()).containsEntry(DEVICE, Duration.ZERO);
+            assertThat(idleness.attachments()).containsEntry(ATTACHMENT, Duration.ZERO);
+        }
+    }
+
     @Test
     void protectedProgramsAreNoUse() {
         observe(attached().with(process(1).uses(0).immune(Immunity.Kind.PROTECTED, "it runs Xorg")));
@@ -99,6 +142,50 @@ class IdleTimesTest {
 
         assertThat(idleness.unused()).containsEntry(DEVICE, Duration.ofSeconds(30));
         assertThat(idleness.attachments()).containsEntry(ATTACHMENT, INTERVAL);
+    }
+
+    /** A file that could not be read since the start says nothing about when the environment was attached. */
+    @Test
+    void onlyTimeInWhichTheAttachmentsAreReadCountsForThem() {
+        for (var part : List.of(SnapshotPart.ATTACHMENTS, SnapshotPart.ENVIRONMENTS)) {
+            history = history();
+            for (var cycle = 0; cycle < 4; cycle++) {
+                observe(host().devices(1).missing(part));
+            }
+            observe(attached());
+            assertThat(idleness.unused()).containsEntry(DEVICE, INTERVAL.multipliedBy(4));
+            assertThat(idleness.attachments()).containsEntry(ATTACHMENT, Duration.ZERO);
+            observe(attached());
+            assertThat(idleness.attachments()).containsEntry(ATTACHMENT, INTERVAL);
+
+            observe(host().devices(1).missing(part));
+            observe(host().devices(1).missing(part));
+            observe(attached());
+            assertThat(idleness.attachments())
+                    .as("until the observation that could not read them")
+                    .containsEntry(ATTACHMENT, INTERVAL.multipliedBy(2));
+        }
+    }
+
+    @Test
+    void useWhileTheAttachmentsAreUnknownBeginsAnew() {
+        observe(attached());
+        observe(attached());
+        observe(attached().missing(SnapshotPart.ATTACHMENTS).with(process(1).uses(0)));
+        observe(attached());
+
+        assertThat(idleness.attachments()).containsEntry(ATTACHMENT, Duration.ZERO);
+    }
+
+    @Test
+    void anAttachmentThatWasGoneBeginsAnew() {
+        observe(attached());
+        observe(attached());
+        observe(host().devices(1).with(env("a").user("alice")));
+        observe(attached());
+
+        assertThat(idleness.unused()).containsEntry(DEVICE, INTERVAL.multipliedBy(3));
+        assertThat(idleness.attachments()).containsEntry(ATTACHMENT, Duration.ZERO);
     }
 
     @Test

@@ -16,7 +16,6 @@ import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.testsupport.KnownRules;
 import java.math.BigInteger;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.Objects;
@@ -132,7 +131,7 @@ record PolicyOracle(Fleet fleet, Limits limits, Limits memory) {
                         && process.immunity() == null
                         && known(process).signum() > 0
                         && isLong(fleet.idleness().processes().get(new HostProcess(snapshot.host(), process.id())))
-                        && process.devices().stream().allMatch(device -> isQuietAndOf(snapshot, device, environment));
+                        && process.devices().stream().allMatch(device -> isQuiet(snapshot, device));
             case "max-devices-per-user", "idle-devices" -> false;
             default -> throw new AssertionError("PolicyOracle does not know who breaks the rule " + rule);
         };
@@ -201,15 +200,9 @@ record PolicyOracle(Fleet fleet, Limits limits, Limits memory) {
         return idle != null && idle.toHours() >= 4;
     }
 
-    private boolean isQuietAndOf(Snapshot snapshot, int device, Environment environment) {
-        var all = new ArrayList<>(snapshot.processes());
-        snapshot.unlisted().holders().forEach(holder -> all.add(holder.process()));
+    private boolean isQuiet(Snapshot snapshot, int device) {
         return snapshot.listedDevices().contains(device)
-                && isLong(fleet.idleness().quiet().get(new HostDevice(snapshot.host(), device)))
-                && !snapshot.unlisted().memory().containsKey(device)
-                && all.stream()
-                        .filter(other -> other.devices().contains(device))
-                        .allMatch(other -> environment.equals(environmentOf(snapshot, other)));
+                && isLong(fleet.idleness().quiet().get(new HostDevice(snapshot.host(), device)));
     }
 
     private boolean usesTooMuch(@Nullable Long uid) {

@@ -20,6 +20,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.GpuProcess.Workload.Container;
 import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
+import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
@@ -152,12 +153,15 @@ class PolicyTest {
         });
     }
 
-    /** Another process may use the memory that no process explains. */
+    /** If a device was quiet in every sample, every process on it was: neither another process nor unexplained memory there matters. */
     @Test
-    void idleProcessOnADeviceWithUnexplainedMemoryIsNotDecided() {
+    void idleProcessIsTerminatedWhateverElseIsOnItsDevice() {
         var idle = Duration.ofHours(5);
-        var idleness =
-                new Idleness(Map.of(), Map.of(new HostDevice("here", 0), idle), Map.of(), Map.of(id("here", 1), idle));
+        var idleness = new Idleness(
+                Map.of(),
+                Map.of(new HostDevice("here", 0), idle, new HostDevice("here", 1), Duration.ofHours(1)),
+                Map.of(),
+                Map.of(id("here", 1), idle, id("here", 2), Duration.ofHours(1), id("here", 3), idle));
         var node = host().devices(1)
                 .with(env("a").attached(0))
                 .with(process(1).inEnvironment("a").uses(0, "1g"));
@@ -166,14 +170,36 @@ class PolicyTest {
                 .containsExactly(1);
 
         var plan = policy.check(
-                node.withUnlisted(process(2).inEnvironment("a").usesUnknown(0))
+                node.devices(2)
+                        .with(env("b").attached(0))
+                        .with(
+                                process(2).inEnvironment("b").uses(0, "1mi"),
+                                process(3).inEnvironment("b").uses(0, "1mi").uses(1, "1mi"),
+                                process(4).uses(0, "1mi"))
+                        .withUnlisted(process(5).inEnvironment("b").usesUnknown(0))
                         .fleet()
                         .with(idleness),
                 Set.of());
-        assertThat(plan.violations()).isEmpty();
-        assertThat(plan.problems())
-                .extracting(problem -> problem.problem().code())
-                .containsExactly(ProblemCode.IDLE_UNDECIDED);
+        assertThat(terminatedPids(plan))
+                .as("2 was started an hour ago, 3 is also on a device that was in use, 4 is in no environment")
+                .containsExactly(1);
+        assertThat(plan.problems()).isEmpty();
+    }
+
+    @Test
+    void reportsAHeldDeviceOfWhichItIsUnknownWhetherItIsUsed() {
+        var policy = enforcingPolicy(Limits.NONE, KnownRules.IDLE_DEVICES);
+        var node = host().devices(3)
+                .with(env("a").attached(0, 1))
+                .with(process(1).inEnvironment("a").usesUnknown(1))
+                .memoryUnknown(0, 1, 2);
+        assertThat(policy.check(node.fleet(), Set.of()).problems())
+                .singleElement()
+                .satisfies(problem -> assertThat(problem.problem())
+                        .isEqualTo(new Problem(
+                                ProblemCode.MEMORY_UNKNOWN,
+                                "Device 0 has no listed process, and the driver does not report its used memory, so it is"
+                                        + " unknown whether it is used")));
     }
 
     /** A user can write thousands of them into the state. Strangers that are never terminated must not displace proven ones. */

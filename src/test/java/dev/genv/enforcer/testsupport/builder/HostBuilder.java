@@ -39,6 +39,8 @@ public final class HostBuilder {
     private final List<GpuProcessBuilder> idle = new ArrayList<>();
     private final Map<Integer, Long> uidsOfPids = new HashMap<>();
     private final List<SubordinateUids.Range> subordinates = new ArrayList<>();
+    private final Set<Integer> suspected = new TreeSet<>();
+    private final Set<Integer> unknown = new TreeSet<>();
     private boolean everyProcessExamined = true;
     private final Set<SnapshotPart> missing = EnumSet.noneOf(SnapshotPart.class);
 
@@ -93,6 +95,18 @@ public final class HostBuilder {
     /** Adds processes that hold devices with unexplained memory without being listed. */
     public HostBuilder withUnlisted(GpuProcessBuilder... more) {
         unlisted.addAll(List.of(more));
+        return this;
+    }
+
+    /** Has the driver not report the memory of devices, or that of a process on them. */
+    public HostBuilder memoryUnknown(Integer... devices) {
+        unknown.addAll(List.of(devices));
+        return this;
+    }
+
+    /** Adds devices on which memory has not been explained for long. */
+    public HostBuilder memorySuspected(Integer... devices) {
+        suspected.addAll(List.of(devices));
         return this;
     }
 
@@ -161,7 +175,7 @@ public final class HostBuilder {
                 .flatMap(holder -> holder.process().devices().stream())
                 .distinct()
                 .collect(Collectors.toMap(index -> index, _ -> Memory.ofMebibytes(1024)));
-        return new Unlisted(memory, holders, everyProcessExamined);
+        return new Unlisted(memory, suspected, unknown, holders, everyProcessExamined);
     }
 
     /** Returns a fleet of this host only, as the service's node. */
