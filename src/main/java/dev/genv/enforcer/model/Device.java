@@ -12,9 +12,9 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A device, as {@code devices.json} describes it.
+ * A device, as {@code devices.json} describes it. It is attached to nothing if that does not describe it.
  *
- * @param totalMemory as genv wrote it
+ * @param totalMemory as genv wrote it; null if unknown
  * @param attachments sorted by environment; in a snapshot only those of active environments
  */
 public record Device(int index, @Nullable String totalMemory, List<Attachment> attachments) {

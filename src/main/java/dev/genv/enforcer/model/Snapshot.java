@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @param processes the processes that the GPU tool lists
  * @param unlisted the memory and the processes that it does not list
  * @param environments the active environments
- * @param devices the devices that {@code devices.json} describes, with the attachments of active environments
+ * @param devices the devices that {@code devices.json} describes or the GPU tool lists, with the attachments of active environments
  * @param listedDevices the indices of the devices that the GPU tool lists
  * @param uidsOfPids the real uids of the live pids that the environments list or are named after, as far as they are known
  * @param missing the parts that could not be observed; a rule that needs one of them does not act here

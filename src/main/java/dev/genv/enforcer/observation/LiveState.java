@@ -126,20 +126,33 @@ public record LiveState(
         return uids;
     }
 
-    /** Returns the devices with the attachments of active environments. The indices are those of the GPU tool. */
+    /**
+     * Returns the devices with the attachments of active environments. The indices are those of the GPU tool. As in genv, a device that
+     * the file does not describe validly has no attachment: otherwise a user could delete the entry of a device to use it unpunished. A file
+     * that describes none of them is incomplete, like a missing one.
+     */
     public List<Device> devices(Set<Integer> indices, Findings findings) {
         var living = environments.stream().map(Environment::eid).collect(Collectors.toSet());
         var devices = file.devices().stream()
                 .map(device -> device.retainAttachments(living))
-                .toList();
+                .collect(Collectors.toCollection(ArrayList::new));
         reportUnlisted(devices, indices, findings);
         var undescribed = new TreeSet<>(indices);
         devices.forEach(device -> undescribed.remove(device.index()));
-        if (!undescribed.isEmpty() && !environments.isEmpty() && !findings.isMissing(SnapshotPart.ATTACHMENTS)) {
-            findings.add(
-                    ProblemCode.DEVICE_UNDESCRIBED,
-                    "devices.json lacks the device(s) " + undescribed + ": not checked");
+        if (undescribed.isEmpty() || environments.isEmpty() || findings.isMissing(SnapshotPart.ATTACHMENTS)) {
+            return devices;
         }
+        if (undescribed.equals(indices)) {
+            findings.miss(SnapshotPart.ATTACHMENTS);
+            findings.add(
+                    ProblemCode.STATE_INCOMPLETE, "devices.json describes no device although environments are active");
+            return devices;
+        }
+        findings.add(
+                ProblemCode.DEVICE_UNDESCRIBED,
+                "devices.json does not describe the device(s) %s: they count as attached to no environment"
+                        .formatted(undescribed));
+        undescribed.forEach(index -> devices.add(new Device(index, null, List.of())));
         return devices;
     }
 

@@ -124,10 +124,10 @@ final class ProcessRules {
         }
     }
 
-    /** A device that the state does not describe may be attached to the environment. */
+    /** As in genv, a device that the state does not describe is attached to no environment. */
     private static boolean isOthers(int index, Environment environment, Map<Integer, Device> devices) {
         var device = devices.get(index);
-        return device != null && !device.isAttachedTo(environment.eid());
+        return device == null || !device.isAttachedTo(environment.eid());
     }
 
     private static void unlisted(Snapshot host, RuleCheck check) {

@@ -27,6 +27,7 @@ import dev.genv.enforcer.host.StateFacts.Directory;
 import dev.genv.enforcer.host.StateFacts.FileId;
 import dev.genv.enforcer.host.StateFacts.LockFacts;
 import dev.genv.enforcer.host.StateFacts.StateFile;
+import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.User.Source;
 import dev.genv.enforcer.model.Membership;
@@ -36,6 +37,10 @@ import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
+import dev.genv.enforcer.policy.Violation;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.builder.Plans;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -59,7 +64,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A pid and what follows adds a process or changes one. {@code apps DEVICE:PID:MIB} and {@code gpus DEVICE:USED} are what nvidia-smi
  * answers, in which device N has the UUID GPU-N, and its place as index. {@code envs EID:UID:USER:PIDS:KERNELS} and
  * {@code devices INDEX:EIDS} are the state; {@code write FILE TEXT} and {@code remove FILE} change one of its files. {@code see} observes
- * and describes, and {@code text} tells what the last problem says.
+ * and describes, {@code broken} observes and tells how env-devices is broken, and {@code text} tells what the last problem says.
  */
 final class FactsMachine {
     private final Map<Integer, Described> processes = new TreeMap<>();
@@ -136,6 +141,14 @@ final class FactsMachine {
         switch (first) {
             case "see" -> found.add(describe(see(true)));
             case "text" -> found.add(last().problems().getLast().detail());
+            case "broken" -> {
+                see(true);
+                var policy = Plans.enforcingPolicy(Limits.NONE, KnownRules.ENV_DEVICES);
+                var messages = policy.check(new Fleet(List.of(last()), false), Set.of()).violations().stream()
+                        .map(Violation::message)
+                        .toList();
+                found.add(messages.isEmpty() ? "nothing" : String.join(", ", messages));
+            }
             case "uids" -> found.add(new TreeMap<>(last().uidsOfPids()).toString());
             case "why" -> found.add(Objects.requireNonNull(last().details().readOnlyReason()));
             case "asks" -> {
@@ -368,6 +381,7 @@ final class FactsMachine {
         });
         var memory = seen.unlisted().memory().entrySet().stream()
                 .map(entry -> "%d MiB on %d".formatted(entry.getValue().mebibytes(), entry.getKey()));
+        var unknown = seen.unlisted().unknown().stream().sorted().map("unknown memory on %d"::formatted);
         var environments = seen.environments().stream()
                 .map(environment -> (environment.ownership().isDisputed() ? "disputed " : "env ") + environment.eid());
         var attachments = seen.devices().stream()
@@ -384,7 +398,7 @@ final class FactsMachine {
                 .filter(word -> !word.isEmpty());
         var missing = seen.missing().stream().sorted().map(part -> "without " + part);
         var problems = seen.problems().stream().map(problem -> problem.code().toString());
-        var text = Stream.of(listed, unlisted, memory, environments, attachments, other, missing, problems)
+        var text = Stream.of(listed, unlisted, memory, unknown, environments, attachments, other, missing, problems)
                 .flatMap(Function.identity())
                 .collect(Collectors.joining(", "))
                 .replace("812 of alice in a, env a, 0:a", "usual");

@@ -293,7 +293,27 @@ class ObserverTest {
 
             a device that is not described
             devices 0:a; see; text
-            → usual, DEVICE_UNDESCRIBED → devices.json lacks the device(s) [1]: not checked
+            → usual, DEVICE_UNDESCRIBED → devices.json does not describe the device(s) [1]: they count as attached to no environment
+
+            a device that is not described, with a process of the environment
+            devices 0:a; apps 0:812:1542 1:812:5; broken
+            → Process 812 from environment a is using non-attached GPU(s) 1
+
+            a device whose entry is invalid
+            write devices {"devices": [{"index": 0, "attachments": [{"eid": "a"}]}, {"index": 1, "attachments": 7}]}; see; apps 1:812:5; broken
+            → usual, ENTRY_UNREADABLE, DEVICE_UNDESCRIBED → Process 812 from environment a is using non-attached GPU(s) 1
+
+            no device that is described: the state is as good as missing
+            devices; apps 1:812:5; see; text; broken
+            → 812 of alice in a, env a, without ATTACHMENTS, STATE_INCOMPLETE → devices.json describes no device although environments are active → nothing
+
+            only a device that is not listed
+            devices 7:a; see; text
+            → 812 of alice in a, env a, 7:a, without ATTACHMENTS, DEVICE_UNLISTED, STATE_INCOMPLETE → devices.json describes no device although environments are active
+
+            no device that is described, and no environment
+            devices; envs
+            → 812 of alice in a
 
             a device that is not described, without an environment
             devices 0:a; envs
@@ -379,7 +399,7 @@ class ObserverTest {
 
             memory of an unknown process, of an unknown amount, and that was not read anew
             apps 0:812:1542 1:812:[N/A]; gpus 0:1542 1:4096; see; see; see; asks; apps 0:812:1542; gpus 0:1542 1:[N/A]; see; see; see; asks; gpus-are-old; gpus 0:1542 1:4096; see; see; see; asks
-            → usual → usual → usual → accounts [], first [], reused [] → usual → usual → usual → accounts [], first [], reused [] → usual → usual → usual → accounts [], first [], reused []
+            → 812 of alice in a, unknown memory on 1, env a, 0:a → 812 of alice in a, unknown memory on 1, env a, 0:a → 812 of alice in a, unknown memory on 1, env a, 0:a → accounts [], first [], reused [] → 812 of alice in a, unknown memory on 1, env a, 0:a → 812 of alice in a, unknown memory on 1, env a, 0:a → 812 of alice in a, unknown memory on 1, env a, 0:a → accounts [], first [], reused [] → usual → usual → usual → accounts [], first [], reused []
 
             memory that was explained once
             gpus 0:1542 1:4096; see; see; asks; gpus 0:1542 1:0; see; asks; gpus 0:1542 1:4096; see; see; asks

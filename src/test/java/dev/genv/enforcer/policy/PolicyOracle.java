@@ -144,7 +144,7 @@ record PolicyOracle(Fleet fleet, Limits limits, Limits memory) {
 
     private static boolean isUnattached(Snapshot snapshot, Environment environment, int index) {
         return snapshot.devices().stream()
-                .anyMatch(device -> device.index() == index && !isAttached(device, environment));
+                .noneMatch(device -> device.index() == index && isAttached(device, environment));
     }
 
     private static boolean isAttached(Device device, Environment environment) {

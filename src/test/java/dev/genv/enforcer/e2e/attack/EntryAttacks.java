@@ -75,6 +75,13 @@ final class EntryAttacks {
                         .delayedByGrace()
                         .reporting("env-devices", "non-env-processes")
                         .by(node -> node.writeAndStartStray(node.validState().device(0))),
+                Attack.named(
+                                "deletes the entry of a device from devices.json, and uses the device in the attacker's environment")
+                        .reporting("device_undescribed", "env-devices")
+                        .by(node -> {
+                            node.writeAsAttacker(node.validState().withoutDevice(2));
+                            node.useGpuAsAttacker(IN_ATTACKER_ENVIRONMENT, 2, 10);
+                        }),
                 Attack.named("deletes the victim's environment")
                         .delayedByGrace()
                         .reporting("inactive-env-processes", "non-env-processes")

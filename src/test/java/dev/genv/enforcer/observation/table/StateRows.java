@@ -8,6 +8,7 @@ import static dev.genv.enforcer.observation.table.DescribedMachine.env;
 import static dev.genv.enforcer.observation.table.FactRow.row;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.testsupport.linux.Programs;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
@@ -61,6 +62,14 @@ final class StateRows {
                             seen -> assertThat(seen.problems())
                                     .extracting(Problem::detail)
                                     .containsExactly("devices.json: is larger than 2097152 bytes")),
+            row("a device whose entry a user has deleted", machine -> machine.devices(device(0, "a")))
+                    .problem("DEVICE_UNDESCRIBED: devices.json does not describe the device(s) [1]: they count as"
+                            + " attached to no environment")
+                    .check(seen -> assertThat(seen.devices())
+                            .containsExactly(seen.devicesByIndex().get(0), new Device(1, null, List.of()))),
+            row("no device whose entry is there", machine -> machine.devices())
+                    .problem("STATE_INCOMPLETE: devices.json describes no device although environments are active")
+                    .missing(ATTACHMENTS),
             row("a running kernel", machine -> {
                         machine.process(51, ALICE).arguments("python", "-f", "/run/kernel-k.json");
                         machine.envs(env("a", ALICE, "alice", "", "\"k\""), env("b", ALICE, "alice", "", "\"l\""));

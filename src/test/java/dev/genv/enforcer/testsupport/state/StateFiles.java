@@ -109,6 +109,11 @@ public final class StateFiles {
         return this;
     }
 
+    public StateFiles withoutDevice(int index) {
+        devices.remove(index);
+        return this;
+    }
+
     public String envsJson() {
         return file("envs", List.copyOf(envs.values()));
     }
