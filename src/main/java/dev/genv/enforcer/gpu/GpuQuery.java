@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The queries to nvidia-smi, and whether it answered them. */
@@ -29,6 +30,8 @@ public final class GpuQuery {
     // The exit codes are those of NVML.
     private static final int NO_DEVICES_EXIT_CODE = 6;
     private static final int NO_DRIVER_EXIT_CODE = 9;
+    /** Of a corrupted infoROM, which does not matter for the answer. */
+    private static final int WARNING_EXIT_CODE = 14;
     private static final int BLOCKED_EXIT_CODE = 17;
     private static final String NO_ACCESS = "Failed to initialize NVML: Unknown Error";
     private static final String NO_PERMISSION = "Failed to initialize NVML: Insufficient Permissions";
@@ -42,6 +45,9 @@ public final class GpuQuery {
     private static final String HIDDEN = "a process on a MIG device is hidden from an unprivileged container";
     private static final int MAX_PROBLEMS = 100;
     private static final int LONGEST_SHOWN = 200;
+    /** A line of an answer has at least three fields; what nvidia-smi says besides has no two commas. */
+    private static final Pattern ROW = Pattern.compile("[^,]*,[^,]*,.*");
+
     private static final Pattern MEBIBYTES = Pattern.compile("[0-9]{1,12}");
 
     private GpuQuery() {}
@@ -55,17 +61,27 @@ public final class GpuQuery {
         if (foundNoDevices(output)) {
             return List.of();
         }
-        if (output.exitCode() != 0) {
+        var isWarning = output.exitCode() == WARNING_EXIT_CODE;
+        if (output.exitCode() != 0 && !isWarning) {
             throw failure(output);
         }
-        return output.stdout().text().lines().filter(line -> !line.isBlank()).toList();
+        return output.stdout()
+                .text()
+                .lines()
+                .filter(line -> !line.isBlank() && (!isWarning || isRow(line) || line.contains(NO_HANDLE)))
+                .toList();
+    }
+
+    /** Returns what nvidia-smi warned about beside an answer; empty if it did not. */
+    public static Optional<String> warning(ToolOutput output) {
+        return output.exitCode() == WARNING_EXIT_CODE ? Optional.of(message(output)) : Optional.empty();
     }
 
     /** Whether nvidia-smi reports that there are no devices, as opposed to devices without processes. */
     public static boolean foundNoDevices(ToolOutput output) {
         return (output.exitCode() == 0 || output.exitCode() == NO_DEVICES_EXIT_CODE)
-                && !output.stdout().text().isBlank()
-                && firstLine(output).strip().equals(NO_DEVICES);
+                && reason(output).equals(NO_DEVICES)
+                && output.stdout().text().lines().noneMatch(GpuQuery::isRow);
     }
 
     /**
@@ -74,7 +90,7 @@ public final class GpuQuery {
      * @param driverIsLoaded whether nvidia-smi would find the driver
      */
     public static Optional<String> denial(ToolOutput output, boolean driverIsLoaded) {
-        var line = firstLine(output);
+        var line = reason(output);
         var denied = line.startsWith(NO_ACCESS)
                 || line.startsWith(NO_PERMISSION)
                 || output.exitCode() == BLOCKED_EXIT_CODE
@@ -82,18 +98,31 @@ public final class GpuQuery {
         return denied && output.exitCode() != 0 ? Optional.of(message(output)) : Optional.empty();
     }
 
-    private static String firstLine(ToolOutput output) {
-        var stdout = output.stdout().text();
-        var text = stdout.isBlank() ? output.stderr().text() : stdout;
-        return text.strip().lines().findFirst().orElse("it printed nothing");
+    private static boolean isRow(String line) {
+        return ROW.matcher(line).matches();
+    }
+
+    /** Returns why a query failed: a line that is no row, wherever it stands, because the rows of other GPUs may come first. */
+    private static String reason(ToolOutput output) {
+        var others = Stream.of(output.stdout(), output.stderr())
+                .flatMap(text -> text.text().lines())
+                .map(String::strip)
+                .filter(line -> !line.isEmpty() && !isRow(line))
+                .toList();
+        return others.stream()
+                .filter(line ->
+                        line.startsWith(NO_ACCESS) || line.startsWith(NO_PERMISSION) || line.contains(NO_HANDLE))
+                .findFirst()
+                .or(() -> others.stream().findFirst())
+                .orElse("it printed no reason");
     }
 
     private static String message(ToolOutput output) {
-        return "nvidia-smi exited with %d: %s".formatted(output.exitCode(), shorten(firstLine(output)));
+        return "nvidia-smi exited with %d: %s".formatted(output.exitCode(), shorten(reason(output)));
     }
 
     private static ToolException failure(ToolOutput output) {
-        var line = firstLine(output);
+        var line = reason(output);
         var message = message(output);
         if (line.startsWith(NO_ACCESS)) {
             return new ToolException(ProblemCode.GPU_NEEDS_NEW_CONTAINER, message + ": " + NEW_CONTAINER, null);

@@ -25,6 +25,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -150,8 +151,16 @@ public record GpuListing(
         private GpuListing parse(GpuFacts facts) throws ToolException {
             var processes = output(facts.processes());
             var lines = GpuLines.parse(GpuQuery.lines(processes));
-            var devices = GpuDevices.parse(GpuQuery.lines(output(facts.devices())));
+            var described = output(facts.devices());
+            var devices = GpuDevices.parse(GpuQuery.lines(described));
             var byUuid = devices.byUuid();
+            var warnings = Stream.of(processes, described)
+                    .flatMap(output -> GpuQuery.warning(output).stream())
+                    .distinct()
+                    .toList();
+            if (byUuid.isEmpty() && devices.problems().isEmpty() && !warnings.isEmpty()) {
+                throw new ToolException(warnings.getFirst());
+            }
             if (GpuQuery.foundNoDevices(processes) && !byUuid.isEmpty()) { // they appeared in between
                 throw new ToolException("nvidia-smi found no devices at first, and then " + byUuid.size());
             }
@@ -166,6 +175,7 @@ public record GpuListing(
             if (!problems.isEmpty()) {
                 missing.add(SnapshotPart.EVERY_PROCESS);
             }
+            warnings.forEach(warning -> problems.add(new Problem(ProblemCode.GPU_TOOL_WARNING, warning)));
             findMoved(byUuid).ifPresent(problem -> {
                 problems.add(problem);
                 missing.add(SnapshotPart.ATTACHMENTS);

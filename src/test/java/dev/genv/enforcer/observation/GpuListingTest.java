@@ -47,6 +47,15 @@ class GpuListingTest {
         GPU-0, 812, 5      | 0, GPU-0, 1;1, [GPU is lost], [GPU is lost] | 812 0=5 | EVERY_PROCESS GPU_LOST: nvidia-smi printed: 1, [GPU is lost], [GPU is lost]: the processes on that GPU are unknown; reset it or reboot
         [GPU is lost], 812, 5 | 0, [GPU is lost], 1;1, [GPU is lost], 1 | ^^ | EVERY_PROCESS GPU_LOST: nvidia-smi printed: 0, [GPU is lost], 1: the processes on that GPU are unknown; reset it or reboot
         Unable to determine the device handle for GPU0: Unknown Error@15 | {BOTH} | ^^ | PROCESSES GPU_LOST: nvidia-smi exited with 15: Unable to determine the device handle for GPU0: Unknown Error: the processes on that GPU are unknown; reset it or reboot
+        GPU-0, 812, 5;Unable to determine the device handle for GPU1: Unknown Error@255 | {BOTH} | ^^ | PROCESSES GPU_LOST: nvidia-smi exited with 255: Unable to determine the device handle for GPU1: Unknown Error: the processes on that GPU are unknown; reset it or reboot
+        GPU-0, 812, 5      | 0, GPU-0, 1;Failed to initialize NVML: Unknown Error@255 | ^^ | PROCESSES GPU_NEEDS_NEW_CONTAINER: nvidia-smi exited with 255: Failed to initialize NVML: Unknown Error: this container has lost its access to the GPUs, as systemctl daemon-reload takes it away, and must be recreated; on a plain host, load the driver again or reboot
+        some note;GPU-0, 812, 5;Unable to determine the device handle for GPU1@255 | {BOTH} | ^^ | PROCESSES GPU_LOST: nvidia-smi exited with 255: Unable to determine the device handle for GPU1: the processes on that GPU are unknown; reset it or reboot
+        GPU-0, 812, 5@255  | {BOTH} | ^^ | PROCESSES GPU_TOOL_FAILED: nvidia-smi exited with 255: it printed no reason
+        Unable to determine the device handle for GPU0;No devices were found@6 | {BOTH} | ^^ | PROCESSES GPU_LOST: nvidia-smi exited with 6: Unable to determine the device handle for GPU0: the processes on that GPU are unknown; reset it or reboot
+        # a warning
+        garbage 812;GPU-0, 812, 5;garbage, x, 5@14 | {BOTH} | 812 0=5 | EVERY_PROCESS GPU_LINE_UNREADABLE: nvidia-smi printed: garbage, x, 5
+        GPU-0, 812, 5;Unable to determine the device handle for GPU1@14 | {BOTH} | 812 0=5 | EVERY_PROCESS GPU_LOST: nvidia-smi printed: Unable to determine the device handle for GPU1: the processes on that GPU are unknown; reset it or reboot
+        WARNING: infoROM is corrupted at gpu 0000:02:00.0@14 | WARNING: infoROM is corrupted at gpu 0000:02:00.0@14 | ^^ | PROCESSES GPU_TOOL_FAILED: nvidia-smi exited with 14: WARNING: infoROM is corrupted at gpu 0000:02:00.0
         NVIDIA-SMI has failed@9  | {BOTH} | ^^ | PROCESSES GPU_TOOL_FAILED: nvidia-smi exited with 9: NVIDIA-SMI has failed
         No devices were found@6  | {BOTH} | ^^ | PROCESSES GPU_TOOL_FAILED: nvidia-smi found no devices at first, and then 2
         No devices were found@6  | No devices were found@6 | ^^ |
@@ -70,6 +79,35 @@ class GpuListingTest {
                         .orElse(null))
                 .isEqualTo(missing);
         assertThat(listing.missing()).hasSize(missing == null ? 0 : 1);
+    }
+
+    /** A warning costs no row, and is reported. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '^', textBlock = """
+        GPU-0, 812, 5;{WARNING}@14 | 0, GPU-0, 1;1, GPU-1, 1;{WARNING}@14
+        {WARNING};GPU-0, 812, 5@14 | {WARNING};0, GPU-0, 1;1, GPU-1, 1@14
+        GPU-0, 812, 5;{WARNING}@14 | 0, GPU-0, 1;1, GPU-1, 1
+        GPU-0, 812, 5              | 0, GPU-0, 1;{WARNING};1, GPU-1, 1@14
+        """)
+    void rowsBesideAWarningCount(String processes, String devices) {
+        var warning = "WARNING: infoROM is corrupted at gpu 0000:02:00.0";
+        var listing = gpus.interpret(new GpuFacts(
+                answer(processes.replace("{WARNING}", warning)), answer(devices.replace("{WARNING}", warning))));
+        assertThat(listing.usage()).containsOnlyKeys(812);
+        assertThat(listing.devices()).containsExactlyInAnyOrder(0, 1);
+        assertThat(listing.missing()).isEmpty();
+        assertThat(listing.problems())
+                .containsExactly(new Problem(ProblemCode.GPU_TOOL_WARNING, "nvidia-smi exited with 14: " + warning));
+    }
+
+    @Test
+    void warningMayStandOnStandardError() {
+        var rows = new ToolOutput(
+                14, Bytes.of("GPU-0, 812, 5\n".getBytes(UTF_8)), Bytes.of("WARNING: x\n".getBytes(UTF_8)));
+        var listing = gpus.interpret(new GpuFacts(Reading.of(rows), output(0, "0, GPU-0, 1\n")));
+        assertThat(listing.problems())
+                .containsExactly(new Problem(ProblemCode.GPU_TOOL_WARNING, "nvidia-smi exited with 14: WARNING: x"));
+        assertThat(statuses(output(14, "0, 1, 2, 3, 4, 5, A\nWARNING: x\n"))).hasSize(1);
     }
 
     private static Reading<ToolOutput> answer(String text) {

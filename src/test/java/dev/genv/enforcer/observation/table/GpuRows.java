@@ -28,6 +28,19 @@ final class GpuRows {
                     .check(seen ->
                             assertThat(seen.processes().getFirst().devices()).containsExactly(0, 1)),
             row(
+                            "a warning beside complete lines",
+                            machine -> machine.listProcesses("GPU-0, 812, 5\nWARNING: infoROM is corrupted\n", 14))
+                    .problem("GPU_TOOL_WARNING: nvidia-smi exited with 14: WARNING: infoROM is corrupted")
+                    .check(seen -> assertThat(seen.processes()).hasSize(1)),
+            row(
+                            "lines of some GPUs before the failure of another",
+                            machine -> machine.listProcesses(
+                                    "GPU-0, 812, 5\nUnable to determine the device handle for GPU1: Unknown Error\n",
+                                    255))
+                    .problem("GPU_LOST: nvidia-smi exited with 255: Unable to determine the device handle for GPU1:"
+                            + " Unknown Error: the processes on that GPU are unknown; reset it or reboot")
+                    .missing(PROCESSES),
+            row(
                             "memory that the driver does not report",
                             machine -> machine.listDevices("0, GPU-0, 1542\n1, GPU-1, [N/A]\n", 0))
                     .check(seen -> assertThat(seen.unlisted().unknown()).containsExactly(1)),
