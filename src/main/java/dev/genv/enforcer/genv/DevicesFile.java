@@ -1,14 +1,16 @@
 package dev.genv.enforcer.genv;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.genv.enforcer.genv.Entries.Fields;
 import dev.genv.enforcer.genv.Entries.OptionalFields;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.SafeText;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
@@ -77,38 +79,51 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
     }
 
     /**
-     * Removes attachments from the file in one pass, because users choose their number. All other content stays unchanged, unknown
-     * fields included.
+     * A file without some attachments.
      *
-     * @param root is changed
-     * @return the attachments that were present
-     * @throws UnreadableException if the file has the form before genv 0.9.0, or no known form
+     * @param text in UTF-8
+     * @param removed those that were present
      */
-    public static Set<AttachmentId> remove(JsonNode root, Set<AttachmentId> places) throws UnreadableException {
+    public record Removal(String text, Set<AttachmentId> removed) {}
+
+    /**
+     * Removes attachments from a file in one pass, because users choose their number. Each that {@link #of} finds can be removed, whatever its
+     * recorded time is. All other bytes stay as they are, so that the form of genv's own files stays genv's.
+     *
+     * @throws UnreadableException if the file is no JSON, has the form before genv 0.9.0, or no known form
+     */
+    public static Removal remove(byte[] file, Set<AttachmentId> places) throws UnreadableException {
+        var root = GenvJson.read(file);
         if (isOld(root)) {
             throw new UnreadableException("has the form before genv 0.9.0, which is read but never written");
         }
-        Entries.of(root, "devices", "index");
+        var devices = Entries.of(root, "devices", "index");
+        var text = new ArraySpans.Text(new String(file, StandardCharsets.UTF_8));
+        var spans = text.arrays("devices", "attachments");
         var removed = new HashSet<AttachmentId>();
-        for (var entry : root.path("devices")) {
-            if (entry.path("index").isInt() && entry.path("attachments") instanceof ArrayNode attachments) {
-                var device = entry.path("index").intValue();
-                attachments.removeIf(node -> attachmentId(device, node)
+        for (var position = 0; position < devices.size(); position++) {
+            var found = new HashMap<Integer, AttachmentId>();
+            var device = devices.get(position);
+            for (var element = 0; element < device.path("attachments").size(); element++) {
+                var place = element;
+                attachmentId(device, device.path("attachments").get(element))
                         .filter(places::contains)
-                        .map(removed::add)
-                        .isPresent());
+                        .ifPresent(id -> found.put(place, id));
             }
+            text.cut(spans.get(position), found.keySet());
+            removed.addAll(found.values());
         }
-        return removed;
+        return new Removal(text.rest(), removed);
     }
 
-    /** Empty if unknown: a time that is no text differs from an absent time. */
-    private static Optional<AttachmentId> attachmentId(int device, JsonNode attachment) {
-        var eid = attachment.path("eid").textValue();
-        var time = attachment.path("time");
-        return eid != null && (time.isTextual() || time.isNull() || time.isMissingNode())
-                ? Optional.of(new AttachmentId(device, eid, time.textValue()))
-                : Optional.empty();
+    /** Empty if {@link #of} finds no attachment there. */
+    private static Optional<AttachmentId> attachmentId(JsonNode device, JsonNode attachment) {
+        try {
+            var index = new Fields(device).index("index");
+            return Optional.of(new AttachmentId(index, attachment(index, new Fields(attachment), new ArrayList<>())));
+        } catch (UnreadableException e) {
+            return Optional.empty();
+        }
     }
 
     private static boolean isOld(JsonNode root) {
@@ -134,10 +149,18 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
         var eid = fields.id("eid");
         var lenient =
                 new OptionalFields("the attachment of environment %s to device %d".formatted(eid, device), problems);
-        return new Attachment(
-                eid,
-                lenient.read(() -> fields.textOrNull("gpu_memory")),
-                lenient.read(() -> fields.textOrNull("time")));
+        lenient.read(() -> fields.textOrNull("time")); // reports another value
+        return new Attachment(eid, lenient.read(() -> fields.textOrNull("gpu_memory")), time(fields.child("time")));
+    }
+
+    /** Returns the recorded time. Another value is its JSON, or the digest of that, because it identifies the attachment too. */
+    private static @Nullable String time(JsonNode time) {
+        if (time.isNull() || time.isMissingNode()) {
+            return null;
+        }
+        return time.isTextual() && time.textValue().length() <= Fields.LONGEST_TEXT
+                ? time.textValue()
+                : SafeText.bounded(time.toString());
     }
 
     /** Converts the form of {@code devices.json} before genv 0.9.0: {@code {"devices": {"0": {"total_memory": …, "eids": {"15971": {…}}}}}}. */

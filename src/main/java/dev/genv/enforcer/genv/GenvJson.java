@@ -101,18 +101,9 @@ public final class GenvJson {
         }
     }
 
-    /**
-     * The same with a length limit: a character of one byte may become six.
-     *
-     * @throws UnreadableException if the text would be longer: a larger file could not be read again
-     */
-    public static byte[] write(JsonNode node, int maxBytes) throws UnreadableException {
-        try (var out = new BoundedOutput(maxBytes)) {
-            WRITER.writeValue(out, node);
-            return out.toByteArray();
-        } catch (IOException e) {
-            throw new UnreadableException("would become larger than %d bytes".formatted(maxBytes));
-        }
+    /** Returns a parser of a text that was read, so that its limits are kept. */
+    static JsonParser parser(String text) throws IOException {
+        return MAPPER.createParser(text);
     }
 
     private static ObjectMapper mapper() {

@@ -32,6 +32,7 @@ public final class GpuQuery {
     private static final int NO_DRIVER_EXIT_CODE = 9;
     /** Of a corrupted infoROM, which does not matter for the answer. */
     private static final int WARNING_EXIT_CODE = 14;
+
     private static final int BLOCKED_EXIT_CODE = 17;
     private static final String NO_ACCESS = "Failed to initialize NVML: Unknown Error";
     private static final String NO_PERMISSION = "Failed to initialize NVML: Insufficient Permissions";

@@ -7,7 +7,6 @@ import dev.genv.enforcer.enforcement.host.Machine.SignalResult;
 import dev.genv.enforcer.enforcement.host.Machine.SwapResult;
 import dev.genv.enforcer.genv.DevicesFile;
 import dev.genv.enforcer.genv.DevicesFile.AttachmentId;
-import dev.genv.enforcer.genv.GenvJson;
 import dev.genv.enforcer.genv.UnreadableException;
 import dev.genv.enforcer.host.StateFacts.Directory;
 import dev.genv.enforcer.host.StateFacts.StateFile;
@@ -21,6 +20,7 @@ import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.StateParser;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -220,15 +220,14 @@ public final class ObservedHost implements Host {
                 return always(notRead(file));
             }
             try {
-                var json = GenvJson.read(content.array());
-                var removed = DevicesFile.remove(json, wanted);
-                if (removed.isEmpty()) {
+                var removal = DevicesFile.remove(content.array(), wanted);
+                if (removal.removed().isEmpty()) {
                     return always(ALREADY_DETACHED);
                 }
-                var changed = GenvJson.write(json, StateFile.LARGEST);
+                var changed = removal.text().getBytes(StandardCharsets.UTF_8);
                 switch (machine.swapDevices(Sha256.hex(content.array()), changed)) {
                     case SwapResult.Done _ -> {
-                        return attachment -> removed.contains(attachment) ? DETACHED : ALREADY_DETACHED;
+                        return attachment -> removal.removed().contains(attachment) ? DETACHED : ALREADY_DETACHED;
                     }
                     case SwapResult.Found(var other) -> file = other;
                     case SwapResult.Disturbed _ -> {}

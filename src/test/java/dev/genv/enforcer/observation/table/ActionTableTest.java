@@ -56,6 +56,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Actions on a real process and on a real file, through the hands on the node and through those of the agent, with what changes before the
@@ -583,6 +584,24 @@ class ActionTableTest {
                         name + "0123456789abcdee",
                         name + "0123456789abcdef0");
         assertThat(Files.getPosixFilePermissions(devices)).isEqualTo(PosixFilePermissions.fromString("rw-rw-rw-"));
+    }
+
+    /** What counts can be detached, although genv never writes such a time. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 5000})
+    void removesAnAttachmentWhoseTimeIsInvalid(int length) throws Exception {
+        var time = length == 0 ? "5" : '"' + "x".repeat(length) + '"';
+        var before = files("a", "b")
+                .env("a", 1003, "alice", null, child.pid())
+                .write()
+                .devicesJson();
+        Files.writeString(devices, before.replaceFirst("\"" + StateFiles.TIME + "\"", time));
+        var seen = host.observe(Set.of());
+        var attachment = seen.devicesByIndex().get(0).attachments().getFirst();
+        assertThat(attachment.eid()).isEqualTo("a");
+        assertThat(execute(new Action.Detach("gpu-1", seen.environmentsById().get("a"), 0, attachment)))
+                .containsExactly(DETACHED);
+        assertThat(devices).hasContent(files("b").devicesJson());
     }
 
     @Test
