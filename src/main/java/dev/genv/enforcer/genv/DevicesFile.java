@@ -1,7 +1,6 @@
 package dev.genv.enforcer.genv;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.genv.enforcer.genv.Entries.Fields;
 import dev.genv.enforcer.genv.Entries.OptionalFields;
 import dev.genv.enforcer.model.Device;
@@ -28,14 +27,14 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
     public static final DevicesFile EMPTY = new DevicesFile(List.of(), List.of());
 
     /**
-     * Parses the file's present form, or the form before genv 0.9.0.
+     * Parses the file.
      *
-     * @throws UnreadableException if the file has no form that genv ever wrote
+     * @throws UnreadableException if it has another form than that of genv since 0.9.0
      */
     public static DevicesFile of(JsonNode root) throws UnreadableException {
         var devices = new ArrayList<Device>();
         var problems = new ArrayList<Problem>();
-        for (var entry : isOld(root) ? convertOld(root) : Entries.of(root, "devices", "index")) {
+        for (var entry : Entries.of(root, "devices")) {
             try {
                 devices.add(device(new Fields(entry), problems));
             } catch (UnreadableException e) {
@@ -90,14 +89,11 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
      * Removes attachments from a file in one pass, because users choose their number. Each that {@link #of} finds can be removed, whatever its
      * recorded time is. All other bytes stay as they are, so that the form of genv's own files stays genv's.
      *
-     * @throws UnreadableException if the file is no JSON, has the form before genv 0.9.0, or no known form
+     * @throws UnreadableException if the file is no JSON, or as {@link #of}
      */
     public static Removal remove(byte[] file, Set<AttachmentId> places) throws UnreadableException {
         var root = GenvJson.read(file);
-        if (isOld(root)) {
-            throw new UnreadableException("has the form before genv 0.9.0, which is read but never written");
-        }
-        var devices = Entries.of(root, "devices", "index");
+        var devices = Entries.of(root, "devices");
         var text = new ArraySpans.Text(new String(file, StandardCharsets.UTF_8));
         var spans = text.arrays("devices", "attachments");
         var removed = new HashSet<AttachmentId>();
@@ -124,10 +120,6 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
         } catch (UnreadableException e) {
             return Optional.empty();
         }
-    }
-
-    private static boolean isOld(JsonNode root) {
-        return root.path("devices").isObject();
     }
 
     private static Device device(Fields fields, List<Problem> problems) throws UnreadableException {
@@ -161,29 +153,5 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
         return time.isTextual() && time.textValue().length() <= Fields.LONGEST_TEXT
                 ? time.textValue()
                 : SafeText.bounded(time.toString());
-    }
-
-    /** Converts the form of {@code devices.json} before genv 0.9.0: {@code {"devices": {"0": {"total_memory": …, "eids": {"15971": {…}}}}}}. */
-    private static List<JsonNode> convertOld(JsonNode root) {
-        var entries = new ArrayList<JsonNode>();
-        for (var property : root.path("devices").properties()) {
-            var device = JsonNodeFactory.instance.objectNode();
-            if (property.getKey().matches("[0-9]{1,9}")) {
-                device.put("index", Integer.parseInt(property.getKey()));
-            } else {
-                device.put("index", property.getKey());
-            }
-            device.set("total_memory", property.getValue().path("total_memory"));
-            if (property.getValue().path("eids").isObject()) {
-                var attachments = device.putArray("attachments");
-                for (var eid : property.getValue().path("eids").properties()) {
-                    var attachment = attachments.addObject().put("eid", eid.getKey());
-                    attachment.set("gpu_memory", eid.getValue().path("gpu_memory"));
-                    attachment.set("time", eid.getValue().path("attached"));
-                }
-            }
-            entries.add(device);
-        }
-        return entries;
     }
 }

@@ -1,11 +1,8 @@
 package dev.genv.enforcer.genv;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.function.Consumer;
@@ -14,7 +11,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** The entries of a state file in its present or old form. */
+/** The entries of a state file. */
 final class Entries {
     /** A file may contain any number of invalid entries. */
     private static final int MAX_PROBLEMS = 100;
@@ -35,20 +32,16 @@ final class Entries {
         }
     }
 
-    /** Returns the entries of {@code {"name": […]}}, or of the old form {@code {"name": {"id": {…}}}} with the id as a field. */
-    static List<JsonNode> of(JsonNode root, String name, String id) throws UnreadableException {
+    /** Returns the entries of {@code {"name": […]}}. */
+    static List<JsonNode> of(JsonNode root, String name) throws UnreadableException {
         var collection = root.path(name);
-        var entries = new ArrayList<JsonNode>();
-        if (collection.isArray()) {
-            collection.forEach(entries::add);
-        } else if (collection.isObject()) {
-            for (var property : collection.properties()) {
-                entries.add(withId(property.getValue(), id, property.getKey()));
-            }
-        } else {
+        if (collection.isObject()) {
+            throw new UnreadableException("has the form before genv 0.9.0");
+        }
+        if (!collection.isArray()) {
             throw new UnreadableException("has no \"" + name + "\"");
         }
-        return entries;
+        return collection.valueStream().toList();
     }
 
     /** Returns one value for each id, in the order of the ids: values with the same id are merged, and the id is reported. */
@@ -73,16 +66,6 @@ final class Entries {
     static String name(JsonNode id) {
         var text = id.asText("?");
         return text.length() > LONGEST_NAME ? text.substring(0, LONGEST_NAME) + "…" : text;
-    }
-
-    private static JsonNode withId(JsonNode entry, String id, String value) {
-        if (entry instanceof ObjectNode object && !object.has(id)) {
-            return JsonNodeFactory.instance
-                    .objectNode()
-                    .<ObjectNode>setAll(object)
-                    .put(id, value);
-        }
-        return entry;
     }
 
     /**

@@ -28,14 +28,14 @@ public record EnvsFile(List<Environment> environments, List<Problem> problems) {
             new Ownership("it is recorded for different users or uids", false, Set.of());
 
     /**
-     * Parses the file's present form, or the form before genv 0.9.0.
+     * Parses the file.
      *
-     * @throws UnreadableException if the file has no form that genv ever wrote
+     * @throws UnreadableException if it has another form than that of genv since 0.9.0
      */
     public static EnvsFile of(JsonNode root) throws UnreadableException {
         var environments = new ArrayList<Environment>();
         var problems = new ArrayList<Problem>();
-        for (var entry : Entries.of(root, "envs", "eid")) {
+        for (var entry : Entries.of(root, "envs")) {
             try {
                 var fields = new Fields(entry);
                 var eid = fields.id("eid");

@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
 public final class GenvJson {
     /** genv's own files are five levels deep. */
     private static final int DEEPEST = 64;
-    /** In the form from before genv 0.9.0, ids are field names; longer names are invalid. */
+    /** genv's own names are short. */
     private static final int LONGEST_NAME = Entries.Fields.LONGEST_TEXT;
     /** The heap limit of a parsed state file. An environment takes 2 KiB. */
     private static final long MAX_BYTES = 24L << 20;

@@ -41,12 +41,20 @@ class StateFilesTest {
             List.of());
 
     @Test
-    void readsTheCurrentAndTheOldFormat() throws UnreadableException {
-        var current = files().env("15971", 0, "root", "4g", 15971).envsJson().replace("\"gpus\": null", "\"gpus\": 1");
-        for (var text : List.of(current, OLD_FORMAT)) {
-            assertThat(read(text).environments()).containsExactly(ENVIRONMENT);
-            assertThat(read(text).problems()).isEmpty();
-        }
+    void readsTheFormatOfGenv() throws UnreadableException {
+        var file =
+                read(files().env("15971", 0, "root", "4g", 15971).envsJson().replace("\"gpus\": null", "\"gpus\": 1"));
+        assertThat(file.environments()).containsExactly(ENVIRONMENT);
+        assertThat(file.problems()).isEmpty();
+    }
+
+    /** genv itself does not read it any more. What is read can be detached. */
+    @Test
+    void refusesTheFormatBeforeGenv090() {
+        assertThatThrownBy(() -> read(OLD_FORMAT)).hasMessage("has the form before genv 0.9.0");
+        assertThatThrownBy(() -> devices(OLD_DEVICES)).hasMessage("has the form before genv 0.9.0");
+        assertThatThrownBy(() -> without(OLD_DEVICES, 0, new Attachment("15971", null, StateFiles.TIME)))
+                .hasMessage("has the form before genv 0.9.0");
     }
 
     @ParameterizedTest
@@ -195,14 +203,12 @@ class StateFilesTest {
         """;
 
     @Test
-    void readsTheCurrentAndTheOldFormatOfDevices() throws UnreadableException {
-        for (var text : List.of(files().device(0, "15971").device(1).devicesJson(), OLD_DEVICES)) {
-            var attachment = new Attachment("15971", null, StateFiles.TIME);
-            assertThat(devices(text).devices())
-                    .containsExactly(
-                            new Device(0, "15258mi", List.of(attachment)), new Device(1, "15258mi", List.of()));
-            assertThat(devices(text).problems()).isEmpty();
-        }
+    void readsTheFormatOfGenvForDevices() throws UnreadableException {
+        var file = devices(files().device(0, "15971").device(1).devicesJson());
+        var attachment = new Attachment("15971", null, StateFiles.TIME);
+        assertThat(file.devices())
+                .containsExactly(new Device(0, "15258mi", List.of(attachment)), new Device(1, "15258mi", List.of()));
+        assertThat(file.problems()).isEmpty();
     }
 
     @ParameterizedTest
