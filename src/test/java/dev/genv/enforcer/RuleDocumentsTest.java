@@ -91,7 +91,7 @@ class RuleDocumentsTest {
     @ParameterizedTest
     @EnumSource(
             value = ProblemConsequence.class,
-            names = {"STATE_RULES_STOP", "ATTACHMENT_RULES_STOP", "DEVICE_NOT_CHECKED"})
+            names = {"STATE_RULES_STOP", "ATTACHMENT_RULES_STOP"})
     void aProblemOfTheAttachmentsStopsTheRulesThatRequireThem(ProblemConsequence consequence) {
         assertNames(consequence, SnapshotPart.ATTACHMENTS);
     }
