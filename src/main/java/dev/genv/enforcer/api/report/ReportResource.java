@@ -65,8 +65,8 @@ public class ReportResource {
                     413, "a part of the period is lost, because the database was damaged, which CSV cannot show");
         }
         return isCsv
-                ? Response.ok(table.write(report).getBytes(StandardCharsets.US_ASCII))
-                        .type("text/csv; charset=us-ascii; header=present")
+                ? Response.ok(table.write(report).getBytes(StandardCharsets.UTF_8))
+                        .type("text/csv; charset=utf-8; header=present")
                         .build()
                 : Response.ok(report, MediaType.APPLICATION_JSON).build();
     }

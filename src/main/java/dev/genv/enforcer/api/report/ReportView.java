@@ -64,7 +64,7 @@ public record ReportView(
      */
     public record TimelineEntry(Instant from, String rule, long violations) {}
 
-    /** The tables of a report as CSV (RFC 4180) in ASCII. */
+    /** The tables of a report as CSV (RFC 4180). A row is a line: only what cannot be printed is escaped. */
     enum Table {
         /** The device hours of each user on each host, and the hours of each host without users. */
         USAGE("user,host,observed_hours,held_device_hours,present_device_hours,used_device_hours,unknown_device_hours,"
@@ -106,10 +106,8 @@ public record ReportView(
             }
         };
 
-        /** Spreadsheets execute text that begins like this, and users choose their names. */
-        private static final String FORMULAS = "=+-@";
-
-        private static final int LAST_ASCII = 0x7F;
+        /** Spreadsheets execute a text that begins like this (OWASP, CSV injection), and users choose their names. */
+        private static final String FORMULAS = "=+-@\t\r";
 
         private final String header;
 
@@ -131,22 +129,8 @@ public record ReportView(
             if (text == null) {
                 return "";
             }
-            var safe = Arrays.stream(text.split("\\\\", -1)) // no text may imitate an escape
-                    .map(part -> ascii(SafeText.escape(part)).replace("\"", "\"\""))
-                    .collect(Collectors.joining("\\u005c"));
-            return '"' + (isFormula(safe) ? "'" : "") + safe + '"';
-        }
-
-        private static boolean isFormula(String text) {
-            return !text.isEmpty() && FORMULAS.indexOf(text.charAt(0)) >= 0;
-        }
-
-        private static String ascii(String text) {
-            return text.codePoints()
-                    .mapToObj(point -> point <= LAST_ASCII
-                            ? Character.toString(point)
-                            : point > Character.MAX_VALUE ? "\\U%08x".formatted(point) : "\\u%04x".formatted(point))
-                    .collect(Collectors.joining());
+            var isFormula = !text.isEmpty() && FORMULAS.indexOf(text.charAt(0)) >= 0;
+            return '"' + (isFormula ? "'" : "") + SafeText.escape(text).replace("\"", "\"\"") + '"';
         }
     }
 }

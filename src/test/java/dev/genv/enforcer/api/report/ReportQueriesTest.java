@@ -137,7 +137,7 @@ class ReportQueriesTest {
         var picture = NOON.plusSeconds(60);
         hour(0, "raz", HOUR, 0, 0, 0, HOUR);
         update("INSERT INTO observation VALUES (1, ?, 0, 'gpu-1', NULL, NULL, 1)", picture.toEpochMilli());
-        update("INSERT INTO event VALUES (1, ?, 'x', 'gpu-1', '', 1)", NOON.toEpochMilli());
+        update("INSERT INTO event VALUES (1, ?, 'x', 'gpu-1', '', 1, '')", NOON.toEpochMilli());
         update("INSERT INTO meta VALUES ('damaged', ?)", Long.toString(picture.toEpochMilli()));
 
         assertThat(report(NOON, NOON).recordedSince()).isEqualTo(picture);
@@ -193,11 +193,14 @@ class ReportQueriesTest {
         a,b | a,b
         a"b | a""b
         "=1 | ""=1
-        \\u00e9 | \\u005cu00e9
-        é\u202e | \\u00e9\\u202e
-        \ud83d\ude00 | \\U0001f600
+        CORP\\anna | CORP\\anna
+        \\u00e9 | \\u00e9
+        first.last@corp.example | first.last@corp.example
+        é\u202e | é\\u202e
+        \ud83d\ude00 | \ud83d\ude00
         `a\r\n=1` | a\\u000d\\u000a=1
-        `\t=1` | \\u0009=1
+        `\t=1` | '\\u0009=1
+        `\r=1` | '\\u000d=1
         """)
     void textOfUsersIsNeitherAFormulaNorAControlCharacterNorLong(String name, String field) {
         assertThat(row(name)).isEqualTo("\"" + field + "\",\"h\",,0.0,0.0,0.0,0.0,0.0,0.0");
