@@ -8,6 +8,10 @@ public final class SafeText {
     private static final int LONGEST = 128;
 
     private static final int LONGEST_BOUNDED = 64;
+    /** The longest text that is stored; a message with several ids is shorter. */
+    private static final int LONGEST_STORED = 512;
+
+    private static final int DIGEST_LENGTH = 71;
 
     private SafeText() {}
 
@@ -54,8 +58,19 @@ public final class SafeText {
      * texts are equal.
      */
     public static String bounded(String text) {
-        return text.length() <= LONGEST_BOUNDED
-                ? text
-                : "sha256:" + Sha256.hex(text.getBytes(StandardCharsets.UTF_16BE));
+        return text.length() <= LONGEST_BOUNDED ? text : digest(text);
+    }
+
+    /** Cuts a text whose length users choose, and adds its digest, so that two results are equal only if the texts are. */
+    public static String cut(String text) {
+        if (text.length() <= LONGEST_STORED) {
+            return text;
+        }
+        var end = LONGEST_STORED - DIGEST_LENGTH - 1;
+        return text.substring(0, Character.isHighSurrogate(text.charAt(end - 1)) ? end - 1 : end) + "…" + digest(text);
+    }
+
+    private static String digest(String text) {
+        return "sha256:" + Sha256.hex(text.getBytes(StandardCharsets.UTF_16BE));
     }
 }

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param host the host; null if several machines are part of it
  * @param hosts all machines that are part of it
- * @param subject what violates the rule, in a form that stays the same from cycle to cycle
+ * @param subject what violates the rule, in a form that stays the same from cycle to cycle, and is short enough to be stored
  * @param user the user of the environment; without an active environment, that of the process; null if no name is known
  * @param devices the indices of its devices, ascending
  */
@@ -46,6 +46,7 @@ public record Violation(
     }
 
     public Violation {
+        subject = SafeText.cut(subject);
         hosts = Set.copyOf(hosts);
         devices = List.copyOf(devices);
         processes = List.copyOf(processes);

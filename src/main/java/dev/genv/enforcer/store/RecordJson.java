@@ -8,6 +8,7 @@ import com.fasterxml.jackson.annotation.JsonTypeInfo;
 import com.fasterxml.jackson.annotation.JsonValue;
 import com.fasterxml.jackson.annotation.PropertyAccessor;
 import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadConstraints;
@@ -18,16 +19,19 @@ import com.fasterxml.jackson.databind.InjectableValues;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies;
 import com.fasterxml.jackson.databind.SerializationFeature;
+import com.fasterxml.jackson.databind.SerializerProvider;
 import com.fasterxml.jackson.databind.deser.std.StdDeserializer;
 import com.fasterxml.jackson.databind.introspect.AnnotatedMember;
 import com.fasterxml.jackson.databind.introspect.NopAnnotationIntrospector;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.jsontype.NamedType;
 import com.fasterxml.jackson.databind.module.SimpleModule;
+import com.fasterxml.jackson.databind.ser.std.StdSerializer;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import com.fasterxml.jackson.datatype.jsr310.JavaTimeModule;
 import dev.genv.enforcer.genv.NullableComponents;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.model.SubordinateUids;
@@ -50,6 +54,7 @@ public final class RecordJson {
     private static final int DEEPEST = 64;
     private static final int LONGEST_TEXT = 16 << 20;
     private static final ObjectMapper MAPPER = mapper();
+    private static final ObjectMapper BOUNDED = MAPPER.copy().registerModule(boundedTexts());
 
     private RecordJson() {}
 
@@ -63,6 +68,26 @@ public final class RecordJson {
 
     public static String text(Object value) {
         return new String(write(value), StandardCharsets.UTF_8);
+    }
+
+    /** Returns a record whose texts are cut, because users choose their length. */
+    static String bounded(Object value) {
+        try {
+            return BOUNDED.writeValueAsString(value);
+        } catch (JsonProcessingException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static SimpleModule boundedTexts() {
+        return new SimpleModule("bounded").addSerializer(String.class, new StdSerializer<>(String.class) {
+            private static final long serialVersionUID = 1L;
+
+            @Override
+            public void serialize(String text, JsonGenerator json, SerializerProvider provider) throws IOException {
+                json.writeString(SafeText.cut(text));
+            }
+        });
     }
 
     public static void write(OutputStream out, Object fields) throws IOException {

@@ -1,21 +1,21 @@
 package dev.genv.enforcer.store;
 
+import dev.genv.enforcer.enforcement.record.Share;
 import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Deletes what is too old, or more than the share of its kind. Within a kind the host with the most bytes loses its oldest rows, so that no
- * host displaces the past of another one.
+ * Deletes what is too old, or more than the part of its kind. Within a kind the host with the most bytes loses the oldest rows of the owner
+ * with the most bytes there, so that no host and no user displaces the past of another one.
  */
 public final class Retention {
     /** The estimated size of a row without its JSON, with its indexes. */
     private static final long ROW_BYTES = 200;
-    /** A step deletes at most 500 rows of a host, so that a cycle is not delayed. */
+    /** A step deletes at most 500 rows, so that a cycle is not delayed. */
     private static final int MOST_STEPS = 20;
 
     private static final Duration BY_AGE = Duration.ofHours(1);
@@ -33,27 +33,30 @@ public final class Retention {
     private boolean hasFreed;
 
     /**
-     * A kind of rows, and its share of the database in sixteenths. An eighth each is for usage, for the history, and for indexes and
+     * A kind of rows, and its part of the database in sixteenths. An eighth each is for usage, for the history, and for indexes and
      * pages that are not full.
      *
-     * @param oldest selects the keys of the oldest rows of a host
+     * @param oldest selects at most 500 of the oldest rows of a host and an owner, whose bytes are as much as is to be deleted
      */
-    private record Kind(String table, int share, String oldest) {}
+    private record Kind(String table, int sixteenths, String oldest) {
+        /** Deletes the oldest rows that the condition permits. */
+        static Kind of(String table, int sixteenths, String condition, String order) {
+            return new Kind(table, sixteenths, """
+                    rowid IN (SELECT its FROM (
+                        SELECT rowid AS its, SUM(bytes) OVER (ORDER BY %3$s, rowid) - bytes AS older FROM (
+                            SELECT rowid, * FROM %1$s WHERE host = ?1 AND owner = ?2 AND %2$s ORDER BY %3$s, rowid LIMIT 500))
+                        WHERE older < ?3)
+                    """.formatted(table, condition, order));
+        }
+    }
 
     private static final List<Kind> KINDS = List.of(
-            new Kind(
-                    "event", 2, "sequence IN (SELECT sequence FROM event WHERE host = ?1 ORDER BY sequence LIMIT 500)"),
-            new Kind(
-                    "action",
-                    1,
-                    "id IN (SELECT id FROM action WHERE host = ?1 AND outcome <> 'perhaps' ORDER BY id LIMIT 500)"),
-            new Kind(
-                    "violation",
-                    1,
-                    "id IN (SELECT id FROM violation WHERE host = ?1 AND resolved IS NOT NULL ORDER BY resolved LIMIT 500)"),
+            Kind.of("event", 2, "TRUE", "sequence"),
+            Kind.of("action", 1, "outcome <> 'perhaps'", "id"),
+            Kind.of("violation", 1, "resolved IS NOT NULL", "resolved"),
             // A whole picture goes together with those that need it.
             new Kind("observation", 6, """
-                    host = ?1 AND id <
+                    host = ?1 AND ?2 = '' AND ?3 > 0 AND id <
                         (SELECT id FROM observation WHERE host = ?1 AND base IS NULL ORDER BY id LIMIT 1 OFFSET 1)
                     """));
 
@@ -95,7 +98,12 @@ public final class Retention {
 
     private void keepShares(Sql sql, int most) throws SQLException {
         for (var kind : KINDS) {
-            for (var step = 0; step < most && isAbove(sql, kind) && deleteOldest(sql, kind); step++) {
+            var part = maxBytes / 16 * kind.sixteenths;
+            for (var step = 0; step < most; step++) {
+                var surplus = sql.number("SELECT SUM(bytes) FROM size WHERE kind = ?", kind.table) - part;
+                if (surplus <= 0 || !deleteOldest(sql, kind, surplus + part / 32)) {
+                    break;
+                }
                 hasFreed = true;
             }
         }
@@ -105,24 +113,25 @@ public final class Retention {
     boolean makeRoom(Sql sql) throws SQLException {
         var isChanged = false;
         for (var kind : KINDS) {
-            isChanged |= deleteOldest(sql, kind);
+            isChanged |= deleteOldest(sql, kind, maxBytes);
         }
         return isChanged || deleteOldestUsage(sql);
     }
 
-    private boolean isAbove(Sql sql, Kind kind) throws SQLException {
-        return sql.number("SELECT SUM(bytes) FROM size WHERE kind = ?", kind.table) > maxBytes / 16 * kind.share;
-    }
-
-    /** Returns whether anything was deleted. */
-    private static boolean deleteOldest(Sql sql, Kind kind) throws SQLException {
-        var hosts = new ArrayList<String>();
-        sql.forEach(
-                "SELECT host FROM size WHERE kind = ? ORDER BY bytes DESC",
-                row -> hosts.add(row.getString(1)),
+    /** Deletes rows of at least these bytes, if a step can. Returns whether anything was deleted. */
+    private static boolean deleteOldest(Sql sql, Kind kind, long bytes) throws SQLException {
+        var shares = sql.query(
+                "SELECT host, owner, SUM(bytes) OVER (PARTITION BY host) AS of_host FROM size WHERE kind = ? AND bytes > 0"
+                        + " ORDER BY of_host DESC, host, bytes DESC",
+                row -> new Share(row.getString(1), row.getString(2)),
                 kind.table);
-        for (var host : hosts) {
-            if (sql.update("DELETE FROM %s WHERE %s".formatted(kind.table, kind.oldest), host) > 0) {
+        for (var share : shares) {
+            if (sql.update(
+                            "DELETE FROM %s WHERE %s".formatted(kind.table, kind.oldest),
+                            share.host(),
+                            share.owner(),
+                            bytes)
+                    > 0) {
                 return true;
             }
         }
@@ -155,6 +164,7 @@ public final class Retention {
         sql.update("DELETE FROM observation WHERE at < ?", oldest - LONGEST_GROUP.toMillis());
         sql.update("DELETE FROM usage WHERE hour < ?", oldest);
         sql.update("DELETE FROM observed WHERE hour < ?", oldest);
+        sql.update("DELETE FROM size WHERE bytes = 0");
         for (var step = 0;
                 step < MOST_STEPS && sql.number("SELECT COUNT(*) FROM usage") * USAGE_BYTES > maxBytes / 8;
                 step++) {

@@ -5,6 +5,7 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
+import dev.genv.enforcer.enforcement.record.Share;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry.StoredViolation;
 import dev.genv.enforcer.model.SafeText;
@@ -20,7 +21,6 @@ import java.util.Locale;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /** The rows of actions, violations and events. */
@@ -31,14 +31,20 @@ final class StoredRows {
         Optional<T> read(ResultSet row) throws SQLException;
     }
 
-    /** Returns the rows of a query for the latest ones, oldest first, as many as fit; those that this version cannot read are left out. */
-    private static <T> List<T> latestRows(Sql sql, String query, int most, long maxBytes, Row<T> reader)
+    /**
+     * Returns the latest rows of every share, oldest first, as many as fit: a share that needs less than the others is complete. Those that
+     * this version cannot read are left out.
+     */
+    private static <T> List<T> latestRows(
+            Sql sql, String table, String latestFirst, String columns, int most, long maxBytes, Row<T> reader)
             throws SQLException {
-        var left = new AtomicLong(maxBytes);
-        return sql
-                .query(query, row -> left.addAndGet(-row.getLong(1)) < 0 ? null : reader.read(row), most)
-                .reversed()
-                .stream()
+        var query = """
+                SELECT %3$s FROM (
+                    SELECT its, SUM(bytes) OVER (ORDER BY upto, its) AS total FROM (
+                        SELECT rowid AS its, bytes, SUM(bytes) OVER (PARTITION BY host, owner ORDER BY %2$s) AS upto FROM %1$s)
+                    ORDER BY upto, its LIMIT ?) JOIN %1$s AS latest ON latest.rowid = its WHERE total <= ? ORDER BY %2$s
+                """.formatted(table, latestFirst, columns);
+        return sql.query(query, reader::read, most, maxBytes).reversed().stream()
                 .flatMap(Optional::stream)
                 .toList();
     }
@@ -52,7 +58,8 @@ final class StoredRows {
         }
 
         void record(ActionRecord done) throws SQLException {
-            write(done, done.result().outcome().label(), done.result().detail(), null);
+            var detail = done.result().detail();
+            write(done, done.result().outcome().label(), detail == null ? null : SafeText.cut(detail), null);
         }
 
         void remove(long id) throws SQLException {
@@ -66,7 +73,7 @@ final class StoredRows {
             var process = termination == null ? null : termination.process();
             remove(row.id()); // not replaced: that would call no trigger
             sql.update(
-                    "INSERT INTO action VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO action VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     row.id(),
                     row.at().toEpochMilli(),
                     action.host(),
@@ -83,7 +90,8 @@ final class StoredRows {
                     termination == null ? null : termination.signal().name(),
                     RecordJson.text(row.planned().ruleNames()),
                     planned,
-                    Retention.bytes(planned));
+                    Retention.bytes(planned) + (detail == null ? 0 : detail.length()),
+                    Share.of(action.host(), Optional.ofNullable(process)).owner());
         }
 
         private static String userOf(PlannedAction planned) {
@@ -115,10 +123,10 @@ final class StoredRows {
         private static final int NOT_FOUND = -1;
 
         private static final String WRITE = """
-            INSERT INTO violation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO violation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT DO UPDATE SET mode = excluded.mode, user = excluded.user, environment = excluded.environment,
                 message = excluded.message, last_seen = excluded.last_seen, cycle = excluded.cycle, entry = excluded.entry,
-                bytes = excluded.bytes, resolved = COALESCE(resolved, excluded.resolved)
+                bytes = excluded.bytes, owner = excluded.owner, resolved = COALESCE(resolved, excluded.resolved)
             """;
 
         /** Writes an active violation. While cycles find it, its number of cycles and its last time follow from the last cycle. */
@@ -132,23 +140,24 @@ final class StoredRows {
 
         private void write(ViolationRecord entry, @Nullable Long resolved, int cycle) throws SQLException {
             var violation = entry.violation();
-            var json = RecordJson.text(entry);
+            var json = RecordJson.bounded(entry);
             sql.update(
                     WRITE,
                     entry.id(),
                     entry.recency().number(),
                     violation.rule().name(),
                     entry.mode().name().toLowerCase(Locale.ROOT),
-                    Objects.requireNonNullElse(violation.host(), ""),
+                    Share.of(violation).host(),
                     userOf(violation),
-                    violation.environment(),
-                    violation.message(),
+                    violation.environment() == null ? null : SafeText.bounded(violation.environment()),
+                    SafeText.cut(violation.message()),
                     entry.firstSeen().toEpochMilli(),
                     entry.lastSeen().toEpochMilli(),
                     resolved,
                     cycle,
                     json,
-                    Retention.bytes(json));
+                    Retention.bytes(json),
+                    Share.of(violation).owner());
         }
 
         /** Removes the active violations that no cycle of this run knows. */
@@ -185,11 +194,12 @@ final class StoredRows {
         List<ViolationRecord> latestResolved(int most, long maxBytes) throws SQLException {
             return latestRows(
                     sql,
-                    "SELECT bytes, entry FROM violation WHERE resolved IS NOT NULL ORDER BY resolved DESC, number DESC"
-                            + " LIMIT ?",
+                    "(SELECT rowid, * FROM violation WHERE resolved IS NOT NULL)",
+                    "resolved DESC, number DESC",
+                    "entry",
                     most,
                     maxBytes,
-                    row -> RecordJson.read(row.getString(2), ViolationRecord.class));
+                    row -> RecordJson.read(row.getString(1), ViolationRecord.class));
         }
 
         /** Returns the user of a violation; empty if nobody is known. */
@@ -204,15 +214,17 @@ final class StoredRows {
         /** Inserts an event, unless an earlier commit did. */
         static void insert(Sql sql, Event event) throws SQLException {
             var content = event.content();
-            var json = RecordJson.text(content);
+            var json = RecordJson.bounded(content);
+            var share = event.share();
             sql.update(
-                    "INSERT OR IGNORE INTO event VALUES (?, ?, ?, ?, ?, ?)",
+                    "INSERT OR IGNORE INTO event VALUES (?, ?, ?, ?, ?, ?, ?)",
                     event.sequence(),
                     event.at().toEpochMilli(),
                     content.type(),
-                    host(content),
+                    share.host(),
                     json,
-                    Retention.bytes(json));
+                    Retention.bytes(json),
+                    share.owner());
         }
 
         /** Returns the violation that an event concerns. */
@@ -220,30 +232,16 @@ final class StoredRows {
             return content instanceof EventContent.OfViolation its ? Optional.of(its.violation()) : Optional.empty();
         }
 
-        private static String host(EventContent content) {
-            return switch (content) {
-                case EventContent.OfProblem its -> its.host();
-                case EventContent.OfViolation its ->
-                    Objects.requireNonNullElse(its.violation().violation().host(), "");
-                case EventContent.ServiceStarted _ -> "";
-            };
-        }
-
         /** Returns the latest events, oldest first, as many as fit; those that this version cannot read are left out. */
         static List<Event> latest(Sql sql, int most, long maxBytes) throws SQLException {
-            return latestRows(
-                    sql,
-                    "SELECT bytes, sequence, at, type, content FROM event ORDER BY sequence DESC LIMIT ?",
-                    most,
-                    maxBytes,
-                    row -> {
-                        var sequence = row.getLong(2);
-                        var at = Instant.ofEpochMilli(row.getLong(3));
-                        var json = row.getString(5);
-                        return Optional.ofNullable(EventContent.TYPES.get(row.getString(4)))
-                                .flatMap(type -> RecordJson.read(json, type))
-                                .map(content -> new Event(sequence, at, content));
-                    });
+            return latestRows(sql, "event", "sequence DESC", "sequence, at, type, content", most, maxBytes, row -> {
+                var sequence = row.getLong(1);
+                var at = Instant.ofEpochMilli(row.getLong(2));
+                var json = row.getString(4);
+                return Optional.ofNullable(EventContent.TYPES.get(row.getString(3)))
+                        .flatMap(type -> RecordJson.read(json, type))
+                        .map(content -> new Event(sequence, at, content));
+            });
         }
     }
 }

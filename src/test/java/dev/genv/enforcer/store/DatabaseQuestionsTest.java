@@ -32,6 +32,7 @@ class DatabaseQuestionsTest {
         execute("schema-1.sql");
         update("INSERT INTO usage VALUES (0, 'gpu-1', 'raz', 10, 4, 3)");
         execute("schema-2.sql");
+        execute("schema-3.sql");
         questions = COMMAND.matcher(Files.readString(PAGE))
                 .results()
                 .map((MatchResult command) -> command.group(1))

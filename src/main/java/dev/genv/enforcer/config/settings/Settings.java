@@ -230,8 +230,8 @@ public record Settings(
 
         /**
          * Largest size of the database in its folder. Three eighths of it are for recorded observations, a quarter for violations, actions
-         * and events, and an eighth for the history. Above these limits, the service deletes the oldest entries of the host with the most
-         * bytes.
+         * and events, and an eighth for the history. Above these limits, the service deletes the oldest entries of the user
+         * with the most bytes on the host with the most.
          */
         @WithDefault("256MiB")
         @Accepts(SettingKind.DATA_SIZE)

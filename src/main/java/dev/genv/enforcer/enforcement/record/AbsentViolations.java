@@ -35,16 +35,25 @@ final class AbsentViolations {
         this.maxSize = maxSize;
     }
 
-    /** Records the present ones, and returns the ones above the limit. */
+    /** Records the present ones, and returns the ones above the limit, of the largest shares first. */
     List<Violation.Key> record(Map<Violation.Key, ViolationRecord> now) {
         entries.keySet().retainAll(now.keySet());
         entries.putAll(now);
         var surplus = new ArrayList<Violation.Key>();
-        var size = entries.values().stream().mapToLong(ViolationRecord::size).sum();
+        var sizes = new HashMap<Share, Long>();
+        entries.values().forEach(entry -> sizes.merge(Share.of(entry.violation()), entry.size(), Long::sum));
+        var size = sizes.values().stream().mapToLong(Long::longValue).sum();
         while (size > maxSize) {
-            var first = entries.pollFirstEntry();
-            size -= first.getValue().size();
-            surplus.add(first.getKey());
+            var largest = Collections.max(sizes.entrySet(), Map.Entry.comparingByValue())
+                    .getKey();
+            var first = entries.values().stream()
+                    .filter(entry -> Share.of(entry.violation()).equals(largest))
+                    .findFirst()
+                    .orElseThrow();
+            size -= first.size();
+            sizes.merge(largest, -first.size(), Long::sum);
+            entries.remove(first.violation().key());
+            surplus.add(first.violation().key());
         }
         return surplus;
     }

@@ -4,6 +4,7 @@ import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
 import dev.genv.enforcer.model.Problem;
 import java.time.Instant;
 import java.util.Map;
+import java.util.Objects;
 
 /**
  * Something that happened.
@@ -13,6 +14,22 @@ import java.util.Map;
  * @param at when it was recorded, by the wall clock
  */
 public record Event(long sequence, Instant at, EventContent content) {
+    /** Returns whose part of the past it is: the user's whose process an action concerned, or else that of the violation. */
+    public Share share() {
+        return switch (content) {
+            case EventContent.ActionRecorded(var its, var action)
+            when action.target().isProcess() ->
+                Share.of(
+                        its.violation().host(),
+                        its.violation().processes().stream()
+                                .filter(process -> Objects.equals(
+                                        process.pid(), action.target().pid()))
+                                .findFirst());
+            case EventContent.OfViolation its -> Share.of(its.violation().violation());
+            case EventContent.OfProblem its -> new Share(its.host(), "");
+            case EventContent.ServiceStarted _ -> new Share("", "");
+        };
+    }
 
     public sealed interface EventContent {
         /** The kinds of events by their names, which are the same in the API and in the database. */

@@ -14,8 +14,8 @@ import java.util.stream.Stream;
 import org.jboss.logging.Logger;
 
 /**
- * The latest events. Users influence their number and their texts, so both are bounded. The cycle appends and never waits for a
- * reader; every reader reads at its own speed.
+ * The latest events. Users influence their number and their texts, so both are bounded, and each user has a {@link Share}. The cycle appends
+ * and never waits for a reader; every reader reads at its own speed.
  */
 public final class EventLog {
     private static final Logger LOG = Logger.getLogger(EventLog.class);
@@ -24,16 +24,14 @@ public final class EventLog {
     /** The largest size of the events in memory: of their texts, in characters. The registry has a part of them too. */
     public static final long MAX_SIZE = 6L << 20;
 
-    private final int most;
-    private final long maxSize;
     private final UUID own = UUID.randomUUID();
     private final TreeMap<Long, Event> events = new TreeMap<>();
+    private final Share.Entries<Event> shares;
     private final Map<Object, Runnable> listeners = new ConcurrentHashMap<>();
     /** Whether listeners are to be informed. */
     private final AtomicBoolean isDue = new AtomicBoolean();
 
     private Supplier<UUID> store = () -> own;
-    private long size;
     /** The position of the last event that is stored. */
     private long stored;
 
@@ -45,8 +43,8 @@ public final class EventLog {
     }
 
     EventLog(int most, long maxSize) {
-        this.most = most;
-        this.maxSize = maxSize;
+        shares = new Share.Entries<>(
+                most, maxSize, Event::share, event -> event.toString().length());
     }
 
     /**
@@ -178,10 +176,7 @@ public final class EventLog {
         for (var event : more) {
             latest = Math.max(latest, event.sequence());
             events.put(event.sequence(), event);
-            size += event.toString().length();
-        }
-        while (events.size() > most || size > maxSize) {
-            size -= events.pollFirstEntry().getValue().toString().length();
+            shares.add(event).forEach(removed -> events.remove(removed.sequence()));
         }
     }
 

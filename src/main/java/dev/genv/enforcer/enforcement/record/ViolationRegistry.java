@@ -14,10 +14,8 @@ import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.Violation;
 import java.time.Instant;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -254,39 +252,28 @@ public final class ViolationRegistry {
         /** Enough for ten thousand entries with texts of genv's usual length. */
         static final long MAX_SIZE = 10L << 20;
 
-        private final int most;
-        private final long maxSize;
-        private final Deque<ViolationRecord> newestFirst = new ArrayDeque<>();
-        private long size;
+        private final Share.Entries<ViolationRecord> entries;
 
         ResolvedViolations(int most, long maxSize) {
-            this.most = most;
-            this.maxSize = maxSize;
+            entries = new Share.Entries<>(most, maxSize, entry -> Share.of(entry.violation()), ViolationRecord::size);
         }
 
-        /** Adds an entry, and drops the oldest ones above the limits. */
+        /** Adds an entry, and drops the oldest ones of the largest shares above the limits. */
         void add(ViolationRecord entry) {
-            newestFirst.addFirst(entry);
-            size += entry.size();
-            while (newestFirst.size() > most || size > maxSize) {
-                size -= newestFirst.removeLast().size();
-            }
+            entries.add(entry);
         }
 
         /** Removes the newest entry with this key. */
         Optional<ViolationRecord> remove(Violation.Key key) {
-            var found = newestFirst.stream()
+            var found = entries.stream()
                     .filter(entry -> entry.violation().key().equals(key))
-                    .findFirst();
-            found.ifPresent(entry -> {
-                newestFirst.remove(entry);
-                size -= entry.size();
-            });
+                    .max(Comparator.comparingLong(entry -> entry.recency().number()));
+            found.ifPresent(entries::remove);
             return found;
         }
 
         Stream<ViolationRecord> stream() {
-            return newestFirst.stream();
+            return entries.stream();
         }
     }
 }
