@@ -93,10 +93,12 @@ public record HostFacts(
     /**
      * {@code /etc/passwd}, passwd(5), {@code /etc/subuid}, subuid(5), and what the name service of the machine (NSS) answers.
      *
-     * @param named a line as in passwd(5) for each of {@link ObservationRequest#accounts} that it finds; {@link Reading.Failure#SKIPPED} if
-     *     it was not asked; {@link Reading.Failure#ABSENT} if only another name service can be asked, such as that of a container
+     * @param asked the names and uids for which it was asked: {@link ObservationRequest#accounts}, and uids that this observation shows
+     * @param named a line as in passwd(5) for each of them that it finds; {@link Reading.Failure#SKIPPED} if it was not asked;
+     *     {@link Reading.Failure#ABSENT} if only another name service can be asked, such as that of a container
      */
-    public record AccountFacts(Reading<TextFile> passwd, Reading<TextFile> subuid, Reading<Bytes> named) {
+    public record AccountFacts(
+            Reading<TextFile> passwd, Reading<TextFile> subuid, List<String> asked, Reading<Bytes> named) {
         public static final Reading<Bytes> NOT_ASKED = Reading.failed(Reading.Failure.SKIPPED, "");
 
         /**

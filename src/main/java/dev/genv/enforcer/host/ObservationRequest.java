@@ -17,6 +17,8 @@ import java.util.Set;
  * @param reusedPids the listed pids that other processes have by now, so that this search includes these
  * @param first the pids of the processes whose environs are read before the others of their owners
  * @param accounts names and uids of users, of which the name service of the machine is asked
+ * @param knownUids those of which it need not be asked: what there is to know of them is known, or was asked for a short time ago
+ * @param moreAccounts of how many other uids of observed processes that have no account in passwd(5) it is asked in the same call
  * @param subordinateUids those of the last observation: their processes count as their owner's
  */
 public record ObservationRequest(
@@ -29,10 +31,24 @@ public record ObservationRequest(
         Set<Integer> reusedPids,
         List<Integer> first,
         List<String> accounts,
+        Set<Long> knownUids,
+        int moreAccounts,
         SubordinateUids subordinateUids) {
     /** Creates the request of an observation that explains all used memory, and knows no workload. */
     public ObservationRequest(Set<ProcessId> verified, Set<ProcessId> settled) {
-        this(verified, settled, Set.of(), false, false, false, Set.of(), List.of(), List.of(), SubordinateUids.NONE);
+        this(
+                verified,
+                settled,
+                Set.of(),
+                false,
+                false,
+                false,
+                Set.of(),
+                List.of(),
+                List.of(),
+                Set.of(),
+                0,
+                SubordinateUids.NONE);
     }
 
     public ObservationRequest {
@@ -42,5 +58,6 @@ public record ObservationRequest(
         reusedPids = Set.copyOf(reusedPids);
         first = List.copyOf(first);
         accounts = List.copyOf(accounts);
+        knownUids = Set.copyOf(knownUids);
     }
 }

@@ -118,7 +118,6 @@ public final class NodeMachine implements Machine, Closeable {
         var earlierState = state.look();
         var check = state.checkDirectory();
         var access = proc.machine().access(check.isWritable());
-        var accountFacts = accounts.read(interest.accounts());
         var programFacts = programs.read();
         var beforeListing = ticks();
         if (interest.deviceMemory()) {
@@ -138,6 +137,10 @@ public final class NodeMachine implements Machine, Closeable {
                         interest.attributed(),
                         interest.first()),
                 interest.settled());
+        var accountFacts = accounts.read(
+                interest,
+                processFacts.processes().stream()
+                        .flatMap(process -> process.uid() instanceof Reading.Value<Long>(var uid) ? Stream.of(uid) : Stream.empty()));
         // Before the state is read: a process that starts meanwhile must not count as older than an environment in it.
         var beforeState = ticks();
         var stateFacts = state.read(check, earlierState);

@@ -72,7 +72,7 @@ final class AccountReader {
      */
     HostAccounts read(AccountFacts facts, long ticks, Findings findings) {
         passwd.read(facts.passwd(), "the accounts of this host cannot be read from /etc/passwd: ", findings);
-        nameService.learn(facts.named(), ticks, findings);
+        nameService.learn(facts.asked(), facts.named(), ticks, findings);
         if (fromFile != passwd.latest || !fromService.equals(nameService.accounts())) {
             fromFile = passwd.latest;
             fromService = nameService.accounts();
@@ -89,6 +89,16 @@ final class AccountReader {
     /** Returns those of these users, names or uids, of which the name service is to be asked besides those of the settings. */
     List<String> unknown(Collection<String> users) {
         return nameService.next(users, passwd.latest);
+    }
+
+    /** Returns of how many more the name service may be asked in the same call. */
+    int room() {
+        return nameService.room();
+    }
+
+    /** Returns the uids of which it need not be asked besides, if these users were observed before. */
+    Set<Long> knownUids(Collection<String> users) {
+        return nameService.knownUids(users);
     }
 
     /** Returns the names and uids of the users who have subordinate uids. */

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -44,8 +45,10 @@ final class NameService {
     private final Map<String, Answer> answers = new LinkedHashMap<>();
 
     private Map<String, Long> accounts = Map.of();
-    private List<String> asked = List.of();
     private int most = MOST_ASKED;
+    /** How many more may be asked for in the next call. */
+    private int room;
+
     private int failures;
     private String problem = "";
     private long failedAt;
@@ -62,8 +65,13 @@ final class NameService {
         this.configured = new LinkedHashSet<>(configured);
     }
 
-    /** Takes over the answer to what was asked. Reports a failure until there is an answer again. */
-    void learn(Reading<Bytes> reading, long ticks, Findings findings) {
+    /**
+     * Takes over the answer to what was asked. Reports a failure until there is an answer again.
+     *
+     * @param all the names and uids for which it was asked; at most {@link #MOST_ASKED} count
+     */
+    void learn(List<String> all, Reading<Bytes> reading, long ticks, Findings findings) {
+        var asked = all.stream().limit(MOST_ASKED).toList();
         if (ticks < now) { // the host was started again
             answers.replaceAll((_, answer) -> new Answer(ticks, answer.uids, ticks));
             failedAt = ticks;
@@ -86,7 +94,6 @@ final class NameService {
                 problem = failure == Failure.ABSENT ? "" : "the name service of this host does not answer: " + reason;
             }
         }
-        asked = List.of();
         accounts = new HashMap<>();
         answers.values().forEach(answer -> accounts.putAll(answer.uids));
         if (!problem.isEmpty()) {
@@ -136,7 +143,7 @@ final class NameService {
      */
     List<String> next(Collection<String> users, Accounts local) {
         var isPaused = failures > 0 && age(failedAt) < Math.min(MINUTE << Math.min(failures - 1, MOST_DOUBLINGS), HOUR);
-        asked = isPaused
+        List<String> asked = isPaused
                 ? List.of()
                 : Stream.concat(configured.stream(), users.stream())
                         .distinct()
@@ -144,7 +151,22 @@ final class NameService {
                         .sorted(Comparator.comparingInt(this::rank))
                         .limit(most)
                         .toList();
+        room = isPaused ? 0 : most - asked.size();
         return asked;
+    }
+
+    /** Returns of how many users besides those of {@link #next} it may be asked. */
+    int room() {
+        return room;
+    }
+
+    /** Returns the uids that the next observation does not ask for itself: those that it was asked for, and these. */
+    Set<Long> knownUids(Collection<String> users) {
+        var known = answers.keySet().stream().filter(user -> !isDue(user));
+        return Stream.concat(users.stream().limit(MOST_UNKNOWN), known)
+                .filter(user -> UID.matcher(user).matches())
+                .map(Long::valueOf)
+                .collect(Collectors.toUnmodifiableSet());
     }
 
     private boolean isDue(String user) {

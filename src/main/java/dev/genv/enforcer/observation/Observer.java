@@ -217,6 +217,8 @@ public final class Observer {
                 Stream.concat(verified.stream().map(ProcessId::pid), unread.pids().stream())
                         .toList(),
                 accountReader.unknown(users),
+                accountReader.knownUids(users),
+                accountReader.room(),
                 accounts.subordinateUids());
     }
 

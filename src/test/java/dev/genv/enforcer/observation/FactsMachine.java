@@ -284,7 +284,7 @@ final class FactsMachine {
         return new HostFacts(
                 new MachineFacts(machineId, bootId, "", now, now),
                 new AccessFacts(7, -1, namespace, "", true),
-                new AccountFacts(text("passwd"), text("subuid"), AccountFacts.NOT_ASKED),
+                new AccountFacts(text("passwd"), text("subuid"), List.of(), AccountFacts.NOT_ASKED),
                 ProtectedExecutable.BUILT_IN.stream()
                         .map(_ -> Reading.<ProgramFile>failed(Failure.ABSENT, ""))
                         .toList(),

@@ -28,6 +28,7 @@ class NameServiceTest {
     private static final Accounts LOCAL = new Accounts(Map.of("root", 0L, "bob", 1004L));
 
     private final NameService service = new NameService(List.of());
+    private List<String> asked = List.of();
     private long now = 1000;
 
     /** Users, what the name service answers if they are asked for, and the accounts that are then known. */
@@ -154,6 +155,24 @@ class NameServiceTest {
         assertThat(next(users)).hasSize(2);
     }
 
+    /** An observation asks for the uids that it is the first to show. */
+    @Test
+    void knowsUidsThatAnObservationAskedFor() {
+        next("bob");
+        assertThat(service.room()).isEqualTo(MOST_ASKED);
+        service.learn(List.of("5000", "6000"), answer(ALICE), now, new Findings());
+        assertThat(service.accounts()).containsExactly(Map.entry("alice", 5000L));
+        assertThat(service.knownUids(List.of("bob", "1004"))).containsExactlyInAnyOrder(1004L, 5000L, 6000L);
+        now += MINUTE;
+        learn(AccountFacts.NOT_ASKED);
+        assertThat(service.knownUids(List.of())).as("to be asked again").containsExactly(5000L);
+        next("bob", "eve");
+        assertThat(service.room()).isEqualTo(MOST_ASKED - 1);
+        learn(failed(Failure.TIMEOUT));
+        next("bob");
+        assertThat(service.room()).as("after a failure").isZero();
+    }
+
     /** A user can record any number of names. */
     @Test
     void asksForSomeUsersAtOnceInTheirOrder() {
@@ -189,21 +208,21 @@ class NameServiceTest {
         var exempt = new NameService(List.of("bob", "alice"));
         for (var i = 0; i < 3; i++) {
             assertThat(exempt.next(List.of(), LOCAL)).containsExactly("alice");
-            exempt.learn(answer(""), now, new Findings());
+            exempt.learn(List.of("alice"), answer(""), now, new Findings());
             assertThat(exempt.hidesUsers(LOCAL)).isFalse();
         }
         exempt.next(List.of(), LOCAL);
-        exempt.learn(failed(Failure.TIMEOUT), now, new Findings());
+        exempt.learn(List.of("alice"), failed(Failure.TIMEOUT), now, new Findings());
         assertThat(exempt.hidesUsers(LOCAL)).isTrue();
         now += MINUTE;
-        exempt.learn(AccountFacts.NOT_ASKED, now, new Findings());
+        exempt.learn(List.of(), AccountFacts.NOT_ASKED, now, new Findings());
         exempt.next(List.of(), LOCAL);
-        exempt.learn(answer(ALICE), now, new Findings());
+        exempt.learn(List.of("alice"), answer(ALICE), now, new Findings());
         assertThat(exempt.hidesUsers(LOCAL)).isFalse();
         now += 2 * DAY;
-        exempt.learn(AccountFacts.NOT_ASKED, now, new Findings());
+        exempt.learn(List.of(), AccountFacts.NOT_ASKED, now, new Findings());
         assertThat(exempt.next(List.of(), LOCAL)).containsExactly("alice");
-        exempt.learn(answer(""), now, new Findings());
+        exempt.learn(List.of("alice"), answer(""), now, new Findings());
         assertThat(exempt.accounts()).containsKey("alice");
     }
 
@@ -239,12 +258,14 @@ class NameServiceTest {
     }
 
     private List<String> next(List<String> users) {
-        return service.next(users, LOCAL);
+        asked = service.next(users, LOCAL);
+        return asked;
     }
 
     private List<String> learn(Reading<Bytes> answer) {
         var findings = new Findings();
-        service.learn(answer, now, findings);
+        service.learn(asked, answer, now, findings);
+        asked = List.of();
         return findings.problems().stream().map(problem -> problem.detail()).toList();
     }
 

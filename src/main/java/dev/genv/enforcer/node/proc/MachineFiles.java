@@ -7,6 +7,7 @@ import dev.genv.enforcer.host.HostFacts.AccountFacts;
 import dev.genv.enforcer.host.HostFacts.AccountFacts.TextFile;
 import dev.genv.enforcer.host.HostFacts.MachineFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.host.ObservationRequest;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.host.StateFacts.FileId;
@@ -16,7 +17,9 @@ import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import dev.genv.enforcer.linux.FileTree;
 import dev.genv.enforcer.linux.FileTree.TrustedOwners;
 import dev.genv.enforcer.linux.FileTree.TrustedOwners.UntrustedException;
+import dev.genv.enforcer.linux.PasswdFile;
 import dev.genv.enforcer.linux.WatchedFile;
+import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Sha256;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -190,12 +193,38 @@ public record MachineFiles(Path root) {
             subuid = file(proc, "/etc/subuid");
         }
 
-        /** Reads the files, and asks the name service for these names and uids. */
-        public AccountFacts read(List<String> asked) throws InterruptedException {
+        /**
+         * Reads the files, and asks the name service for what the request names, and for uids that nobody knows.
+         *
+         * @param observed the uids of the observed processes
+         */
+        public AccountFacts read(ObservationRequest request, Stream<Long> observed) throws InterruptedException {
+            var file = ProcFs.reading(() -> Reading.of(passwd.current()));
+            var unknown = observed.map(request.subordinateUids()::ownerOf)
+                    .filter(uid -> !request.knownUids().contains(uid))
+                    .distinct()
+                    .toList();
+            var local = unknown.isEmpty() ? Accounts.NONE : accounts(file);
+            var asked = Stream.concat(
+                            request.accounts().stream(),
+                            unknown.stream()
+                                    .filter(uid -> local.namesOf(uid).isEmpty())
+                                    .limit(request.moreAccounts())
+                                    .map(Object::toString))
+                    .distinct()
+                    .toList();
             return new AccountFacts(
-                    ProcFs.reading(() -> Reading.of(passwd.current())),
+                    file,
                     ProcFs.reading(() -> Reading.of(subuid.current())),
+                    asked,
                     asked.isEmpty() ? AccountFacts.NOT_ASKED : ask(asked));
+        }
+
+        /** If the file cannot be read, the name service is asked for its accounts too. */
+        private static Accounts accounts(Reading<TextFile> file) {
+            return file instanceof Reading.Value<TextFile>(var text) && text.content() != null
+                    ? PasswdFile.parse(text.content().text())
+                    : Accounts.NONE;
         }
 
         private Reading<Bytes> ask(List<String> asked) throws InterruptedException {

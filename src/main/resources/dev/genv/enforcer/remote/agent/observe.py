@@ -151,13 +151,12 @@ def observe(machine):
                          "driver": first_line(machine.path("driver", "nvidia/version"))},
              "accounts": {name: reading(text_file, etc + "/" + name, request["omitted"][name]) for name in ("passwd", "subuid")},
              "programs": [reading(program_file, path) for path in request["programs"]]}
-    seconds = machine.limit(request["budget"] / 20, 0.6)
-    facts["accounts"]["named"] = named_accounts(request["accounts"], seconds) if request["accounts"] else failed("SKIPPED")
     facts["machine"]["beforeListing"] = machine.ticks()
     facts["gpu"], pids, tool_hangs = gpu_facts(machine)
     facts["processes"] = process_facts(machine, sorted(pids))
     facts["holders"] = holder_facts(machine, set(pids) - set(request["reusedPids"]))
     subjects = facts["processes"] + [holder["process"] for holder in facts["holders"]["holders"]]
+    facts["accounts"].update(account_facts(machine, etc + "/passwd", subjects))
     facts["related"], facts["relatedOmission"] = related_facts(machine, subjects)
     facts["machine"]["beforeState"] = machine.ticks()
     facts["earlierState"], facts["state"], directory = last_state(machine, earlier)

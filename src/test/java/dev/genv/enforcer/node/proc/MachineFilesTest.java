@@ -3,10 +3,12 @@ package dev.genv.enforcer.node.proc;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.HostFacts.AccountFacts;
 import dev.genv.enforcer.host.HostFacts.AccountFacts.TextFile;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.node.proc.MachineFiles.AccountFiles;
+import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.testsupport.TestTimeouts;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Programs;
@@ -17,6 +19,9 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.List;
+import java.util.stream.Stream;
+import java.util.Set;
+import dev.genv.enforcer.host.ObservationRequest;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -27,6 +32,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 @Timeout(600)
 class MachineFilesTest {
+    private static final ObservationRequest NOTHING = new ObservationRequest(Set.of(), Set.of());
     private final FakeProc fake;
     private final MachineFiles machine;
 
@@ -117,7 +123,7 @@ class MachineFilesTest {
     @Test
     void usesTheContainersAccountsIfTheHostsFilesAreOutOfReach(@TempDir Path noHost) throws Exception {
         assertThat(accountFiles(noHost, "getent", TestTimeouts.HANG)
-                        .read(List.of())
+                        .read(NOTHING, Stream.of())
                         .passwd())
                 .isInstanceOf(Reading.Value.class);
     }
@@ -159,15 +165,56 @@ class MachineFilesTest {
         }
     }
 
+    /** The request names alice. Uid 5000 is in passwd(5), 5001 is known, 5002 twice and as a subordinate uid, and one more may be asked. */
+    @Test
+    void asksInTheSameCallForUidsThatNobodyKnows() throws Exception {
+        fake.pidNamespace(4026531836L);
+        Files.createSymbolicLink(fake.root().resolve("self/root"), fake.hostRoot());
+        Files.writeString(fake.hostRoot().resolve("etc/passwd"), "bob:x:5000:0:::\n");
+        var uids = new SubordinateUids(List.of(new SubordinateUids.Range(5002, 100_000, 10)));
+        var facts = getent("echo \"$@\"")
+                .read(
+                        request(List.of("alice"), Set.of(5001L), 1, uids),
+                        Stream.of(5000L, 5001L, 5002L, 5002L, 100_001L, 5003L));
+        assertThat(facts.asked()).containsExactly("alice", "5002");
+        assertThat(facts.named()).isEqualTo(Reading.of(bytes("-- passwd alice 5002\n")));
+        assertThat(getent("exit 1").read(request(List.of(), Set.of(), 0, uids), Stream.of(5002L)))
+                .satisfies(paused -> {
+                    assertThat(paused.asked()).isEmpty();
+                    assertThat(paused.named()).isEqualTo(AccountFacts.NOT_ASKED);
+                });
+    }
+
     private Reading<Bytes> named(String getent, String... asked) throws Exception {
-        var program = Files.writeString(fake.root().resolve("getent"), "#!/bin/sh\n" + getent + "\n");
+        return getent(getent)
+                .read(request(List.of(asked), Set.of(), 0, SubordinateUids.NONE), Stream.of())
+                .named();
+    }
+
+    private static ObservationRequest request(
+            List<String> accounts, Set<Long> known, int more, SubordinateUids subordinateUids) {
+        return new ObservationRequest(
+                Set.of(),
+                Set.of(),
+                Set.of(),
+                false,
+                false,
+                false,
+                Set.of(),
+                List.of(),
+                accounts,
+                known,
+                more,
+                subordinateUids);
+    }
+
+    private AccountFiles getent(String script) throws Exception {
+        var program = Files.writeString(fake.root().resolve("getent"), "#!/bin/sh\n" + script + "\n");
         Files.setPosixFilePermissions(program, PosixFilePermissions.fromString("rwx------"));
         return accountFiles(
-                        fake.root(),
-                        program.toString(),
-                        getent.startsWith("sleep") ? Duration.ofMillis(300) : TestTimeouts.HANG)
-                .read(List.of(asked))
-                .named();
+                fake.root(),
+                program.toString(),
+                script.startsWith("sleep") ? Duration.ofMillis(300) : TestTimeouts.HANG);
     }
 
     private static Bytes bytes(String text) {
@@ -180,7 +227,7 @@ class MachineFilesTest {
 
     private Reading<TextFile> accounts() throws InterruptedException {
         return accountFiles(fake.root(), "getent", TestTimeouts.HANG)
-                .read(List.of())
+                .read(NOTHING, Stream.of())
                 .passwd();
     }
 }

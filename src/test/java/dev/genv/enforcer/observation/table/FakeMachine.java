@@ -137,6 +137,8 @@ class FakeMachine {
                         Set.of(),
                         List.of(),
                         List.of(),
+                        Set.of(),
+                        0,
                         SubordinateUids.NONE));
     }
 }

@@ -35,19 +35,17 @@ final class WorkloadRows {
                     .check(workload(
                             new Workload(null, new Container(ID, "docker", WorkloadSource.CGROUP), null, null))),
             row("a process of an account", _ -> {}).check(account("alice")),
-            row("a user whom only the name service knows", machine -> {
+            row("a user whom only the name service knows, in the first observation", machine -> {
                         machine.nameService();
                         machine.process(812, NAMED_UID, ENVIRONMENT);
                         machine.envs(); // where nothing is recorded
                     })
-                    .thenUnchanged(1)
                     .check(user(NAMED, Source.ACCOUNT)),
             row("another recorded name than that of the name service", machine -> {
                         machine.nameService();
                         machine.process(812, NAMED_UID, ENVIRONMENT);
                         machine.envs(env("a", NAMED_UID, "no-such-user", "812"));
                     })
-                    .thenUnchanged(1)
                     .check(disputed("uid %d is user %s, not no-such-user".formatted(NAMED_UID, NAMED))),
             row("subordinate uids of a user whom only the name service knows", machine -> {
                         machine.nameService();

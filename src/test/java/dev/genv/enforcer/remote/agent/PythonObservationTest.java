@@ -89,6 +89,22 @@ class PythonObservationTest extends PythonFixture {
         assertThat(bytes(machine.facts().at("/accounts/named/value"))).isEqualTo("root:x:0:\n".repeat(2));
     }
 
+    /** Only the number of users who are not known is bounded. */
+    @Test
+    void asksInTheSameCallForUidsThatNobodyKnows() throws Exception {
+        Files.writeString(machine.etc.resolve("passwd"), "bob:x:5000:0::/:/bin/sh\n");
+        for (var uid = 4998; uid <= 5002; uid++) {
+            proc.process(uid).uid(uid).environ("X=1");
+        }
+        machine.setGpuProcesses(4998, 4999, 5000, 5001, 5002);
+        machine.request.putArray("accounts").add("root");
+        machine.request.putArray("knownUids").add(5001);
+        machine.request.put("moreAccounts", 2);
+        var range = machine.request.putArray("subordinateUids").addObject();
+        range.put("owner", 0).put("first", 4999).put("count", 1);
+        assertThat(machine.facts().at("/accounts/asked").toString()).isEqualTo("[\"root\",\"4998\",\"0\"]");
+    }
+
     /** What happens in the name service, and the failure; the rest is observed. */
     @ParameterizedTest
     @CsvSource({"time.sleep(600), TIMEOUT", "'os.kill(os.getpid(), 9)', OTHER", "1 / 0, OTHER"})

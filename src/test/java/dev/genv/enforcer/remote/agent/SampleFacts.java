@@ -46,6 +46,7 @@ public final class SampleFacts {
             new AccountFacts(
                     Reading.of(new AccountFacts.TextFile("1:2", bytes("root:x:0:0::/:/bin/sh\n"))),
                     Reading.of(new AccountFacts.TextFile("3:4", null)),
+                    List.of("1009"),
                     Reading.of(bytes("carol:x:1009:\n"))),
             List.of(
                     Reading.of(new ProgramFile(new FileId(1, 2), 1_234_567_890_123L)),
