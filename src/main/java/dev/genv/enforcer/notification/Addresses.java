@@ -43,15 +43,25 @@ public record Addresses(Optional<String> template, Optional<AddressFile> file, U
         return address.substring(address.lastIndexOf('@') + 1);
     }
 
-    /** Returns the address of a uid on these machines; empty if it is unknown. */
-    Optional<String> of(Set<String> hosts, long uid) {
-        var name = users.nameOf(hosts, uid);
+    /**
+     * The address of a user.
+     *
+     * @param text empty if there is none
+     * @param isPending whether there may be one as soon as the user's account is known
+     */
+    record Address(Optional<String> text, boolean isPending) {}
+
+    /** Returns the address of a uid on these machines. */
+    Address of(Set<String> hosts, long uid) {
+        var names = users.namesOf(hosts, uid);
+        var name = names.size() == 1 ? Optional.of(names.iterator().next()) : Optional.<String>empty();
         var known = file.map(AddressFile::addresses).orElse(Map.of());
-        return name.map(known::get)
+        var address = name.map(known::get)
                 .or(() -> byUid(known, hosts, uid))
                 .or(() -> name.filter(user -> NAME.matcher(user).matches())
                         .flatMap(user -> template.map(text -> text.replace(USER, user)))
                         .filter(Addresses::isAddress));
+        return new Address(address, address.isEmpty() && names.isEmpty());
     }
 
     /** A uid may belong to different people on different machines, so all of them must lead to the same address. */

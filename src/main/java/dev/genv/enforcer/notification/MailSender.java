@@ -12,6 +12,7 @@ import io.vertx.ext.mail.StartTLSOptions;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -28,9 +29,26 @@ public record MailSender(NoticeText text, Addresses addresses, MailServer server
     }
 
     @Override
-    public Map<String, Notice> recipients(Notice notice) {
-        var hosts = notice.violation().violation().hosts();
-        return notice.byRecipient(text.users(), uid -> addresses.of(hosts, uid));
+    public Recipients recipients(Notice notice) {
+        return find(notice.byUid(text.users()));
+    }
+
+    @Override
+    public Recipients recipients(long uid, Notice personal) {
+        return find(Map.of(uid, personal));
+    }
+
+    private Recipients find(Map<Long, Notice> byUid) {
+        var known = new LinkedHashMap<String, Notice>();
+        var pending = new LinkedHashMap<Long, Notice>();
+        byUid.forEach((uid, its) -> {
+            var address = addresses.of(its.violation().violation().hosts(), uid);
+            address.text().ifPresent(recipient -> known.merge(recipient, its, Notice::with));
+            if (address.isPending()) {
+                pending.put(uid, its);
+            }
+        });
+        return new Recipients(known, pending);
     }
 
     @Override

@@ -16,7 +16,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -123,15 +122,8 @@ public record Notice(
         return new Notice(kind, sequence, at, violation, action, its);
     }
 
-    /** Returns the notice for each recipient, who may have several uids; a uid without a recipient gets none. */
-    Map<String, Notice> byRecipient(UserDirectory users, Function<Long, Optional<String>> recipient) {
-        var notices = new LinkedHashMap<String, Notice>();
-        byUid(users)
-                .forEach((uid, its) -> recipient.apply(uid).ifPresent(name -> notices.merge(name, its, Notice::with)));
-        return notices;
-    }
-
-    private Notice with(Notice other) {
+    /** Returns this together with what another uid of the same recipient gets. */
+    Notice with(Notice other) {
         return of(Stream.concat(processes.stream(), other.processes.stream()).toList());
     }
 

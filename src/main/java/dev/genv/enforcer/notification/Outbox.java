@@ -9,6 +9,7 @@ import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.notification.Notice.NoticeKind;
 import dev.genv.enforcer.notification.Sender.Limits;
 import dev.genv.enforcer.notification.Sender.Message;
+import dev.genv.enforcer.notification.Sender.Recipients;
 import dev.genv.enforcer.notification.Sender.Reply;
 import dev.genv.enforcer.notification.Sender.ReplyKind;
 import io.micrometer.core.instrument.Counter;
@@ -51,6 +52,12 @@ public final class Outbox {
     /** No further event is read while so many messages wait. */
     static final int MOST_WAITING = 200;
 
+    /** How long a notice waits for the name of its user. The pauses of the name service after failures have at most this length. */
+    static final Duration LONGEST_PENDING = Duration.ofHours(1);
+
+    private static final Duration PENDING_RETRY = Duration.ofSeconds(5);
+    private static final int MOST_PENDING = 1_000;
+
     /** One failed attempt is no problem yet, because a receiver may restart. */
     private static final int FAILURES_OF_A_PROBLEM = 3;
 
@@ -72,6 +79,8 @@ public final class Outbox {
     private final RandomGenerator random;
     private final Semaphore wakeups = new Semaphore(0);
 
+    /** Those for users whose name is not known yet, oldest first. */
+    private final List<Nameless> nameless = new ArrayList<>();
     /** In the order of their first notices. */
     private final List<Pending> waiting = new ArrayList<>();
     /** An hour after each of the messages that each recipient got, oldest first. */
@@ -85,6 +94,8 @@ public final class Outbox {
     // The thread of the outbox writes these two, and any thread reads them.
     private volatile Queue queue = new Queue(0, null);
     private volatile Failures failures = new Failures(0, "");
+
+    private record Nameless(long uid, Notice notice, long until) {}
 
     private record Queue(long number, @Nullable Instant oldest) {}
 
@@ -207,14 +218,18 @@ public final class Outbox {
             storePosition();
             read(log);
         }
+        var retry = nameless.isEmpty() ? IDLE : PENDING_RETRY;
         return gone
                 ? IDLE
-                : candidates().map(this::until).min(Comparator.naturalOrder()).orElse(IDLE);
+                : Stream.concat(Stream.of(retry), candidates().map(this::until))
+                        .min(Comparator.naturalOrder())
+                        .orElseThrow();
     }
 
-    /** Reads each event once. */
+    /** Reads each event once, and looks again who gets the earlier ones. */
     private void read(EventLog log) {
         try {
+            findRecipients();
             while (!gone && waiting.size() < (limits.everyEvent() ? 1 : MOST_WAITING)) {
                 var page = log.after(position, PAGE);
                 var events = page.events();
@@ -227,7 +242,7 @@ public final class Outbox {
                 for (var event : events) {
                     position = event.sequence(); // first, so that an event that fails is not read again
                     Notice.of(event)
-                            .ifPresent(notice -> sender.recipients(notice).forEach(this::collect));
+                            .ifPresent(notice -> collect(sender.recipients(notice), markAfter(LONGEST_PENDING)));
                 }
                 if (events.isEmpty()) {
                     break;
@@ -237,6 +252,23 @@ public final class Outbox {
             storePosition();
             showWaiting(log);
         }
+    }
+
+    private void findRecipients() {
+        var earlier = List.copyOf(nameless);
+        nameless.clear();
+        earlier.stream()
+                .filter(each -> !until(each.until).isZero())
+                .forEach(each -> collect(sender.recipients(each.uid, each.notice), each.until));
+    }
+
+    private void collect(Recipients recipients, long until) {
+        recipients.known().forEach(this::collect);
+        recipients.pending().forEach((uid, its) -> {
+            if (nameless.size() < MOST_PENDING) {
+                nameless.add(new Nameless(uid, its, until));
+            }
+        });
     }
 
     private void storePosition() {

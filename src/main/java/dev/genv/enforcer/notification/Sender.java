@@ -21,8 +21,25 @@ public interface Sender {
 
     Limits limits();
 
-    /** Returns what each recipient gets of a notice; nothing if nobody gets it. */
-    Map<String, Notice> recipients(Notice notice);
+    /** Returns who gets a notice; nobody if nobody needs it. */
+    Recipients recipients(Notice notice);
+
+    /** Tries again to find the recipient of what a user gets, whose account was not known. */
+    default Recipients recipients(long uid, Notice personal) {
+        return Recipients.of(Map.of());
+    }
+
+    /**
+     * Who gets a notice.
+     *
+     * @param known what each recipient gets
+     * @param pending what users get whose account is not known yet, by their uids
+     */
+    record Recipients(Map<String, Notice> known, Map<Long, Notice> pending) {
+        static Recipients of(Map<String, Notice> known) {
+            return new Recipients(known, Map.of());
+        }
+    }
 
     /** Sends a message, and waits for the answer of the receiver for a limited time. */
     Reply send(Message message) throws InterruptedException;

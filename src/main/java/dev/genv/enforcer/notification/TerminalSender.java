@@ -10,9 +10,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
@@ -42,13 +41,16 @@ public record TerminalSender(NoticeText text, Terminals terminals, String host) 
 
     /** Returns the notices by the uid of the account. */
     @Override
-    public Map<String, Notice> recipients(Notice notice) {
+    public Recipients recipients(Notice notice) {
         var on = notice.violation().violation().hosts().iterator().next();
-        return notice.byRecipient(
-                text.users(),
-                uid -> Optional.of(text.users().ownerOf(on, uid))
-                        .filter(account -> account != 0)
-                        .map(String::valueOf));
+        var byAccount = new LinkedHashMap<String, Notice>();
+        notice.byUid(text.users()).forEach((uid, its) -> {
+            var account = text.users().ownerOf(on, uid);
+            if (account != 0) {
+                byAccount.merge(Long.toString(account), its, Notice::with);
+            }
+        });
+        return Recipients.of(byAccount);
     }
 
     /** A message that cannot be written is not tried again. */

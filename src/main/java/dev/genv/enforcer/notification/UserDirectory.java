@@ -76,15 +76,11 @@ public final class UserDirectory {
         return hosts.stream().anyMatch(host -> ownerOf(host, uid) != uid);
     }
 
-    /**
-     * Returns the name of the account that owns a uid; empty if no machine knows exactly one, or if the machines differ, because then
-     * the message could reach another person.
-     */
-    public Optional<String> nameOf(Collection<String> hosts, long uid) {
-        var names = hosts.stream()
+    /** Returns the names of the accounts that own a uid on these machines. If there are several, the message could reach another person. */
+    public Set<String> namesOf(Collection<String> hosts, long uid) {
+        return hosts.stream()
                 .flatMap(host -> fleet.host(host).stream())
                 .flatMap(machine -> machine.details().accounts().namesOf(ownerOf(machine.host(), uid)).stream())
                 .collect(Collectors.toSet());
-        return names.size() == 1 ? Optional.of(names.iterator().next()) : Optional.empty();
     }
 }

@@ -72,8 +72,9 @@ public record WebhookSender(
 
     /** Returns the notice for its incident, of which a request has all notices. */
     @Override
-    public Map<String, Notice> recipients(Notice notice) {
-        return kinds.contains(notice.kind()) ? Map.of(bodies.incident(notice), notice) : Map.of();
+    public Recipients recipients(Notice notice) {
+        return Recipients.of(
+                kinds.contains(notice.kind()) ? Map.of(bodies.incident(notice), notice) : Map.of());
     }
 
     @Override

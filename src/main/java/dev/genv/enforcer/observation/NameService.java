@@ -14,6 +14,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -56,7 +57,7 @@ final class NameService {
 
     /**
      * @param uids by name; empty if the account is unknown
-     * @param foundAt when they were found
+     * @param foundAt when they were found; since when the account is unknown
      */
     private record Answer(long askedAt, Map<String, Long> uids, long foundAt) {}
 
@@ -110,7 +111,8 @@ final class NameService {
         if (uids.isEmpty() && former != null && !former.uids.isEmpty() && (!isAnswer || isKept(key, former))) {
             answers.put(key, new Answer(now, former.uids, isAnswer ? former.foundAt : now));
         } else {
-            answers.put(key, new Answer(now, uids, now));
+            var isStillUnknown = uids.isEmpty() && former != null && former.uids.isEmpty();
+            answers.put(key, new Answer(now, uids, isStillUnknown ? former.foundAt : now));
         }
         var unknown = answers.entrySet().stream()
                 .filter(answer -> answer.getValue().uids.isEmpty())
@@ -145,7 +147,8 @@ final class NameService {
         var isPaused = failures > 0 && age(failedAt) < Math.min(MINUTE << Math.min(failures - 1, MOST_DOUBLINGS), HOUR);
         List<String> asked = isPaused
                 ? List.of()
-                : Stream.concat(configured.stream(), users.stream())
+                : Stream.of(configured.stream(), users.stream(), unknownUids())
+                        .flatMap(Function.identity())
                         .distinct()
                         .filter(user -> KEY.matcher(user).matches() && isDue(user) && !isIn(local, user))
                         .sorted(Comparator.comparingInt(this::rank))
@@ -153,6 +156,14 @@ final class NameService {
                         .toList();
         room = isPaused ? 0 : most - asked.size();
         return asked;
+    }
+
+    /** Returns the uids that were unknown within the last hour: a message about a process that has ended waits for its user's name. */
+    private Stream<String> unknownUids() {
+        return answers.entrySet().stream()
+                .filter(answer -> answer.getValue().uids.isEmpty() && age(answer.getValue().foundAt) < HOUR)
+                .map(Map.Entry::getKey)
+                .filter(user -> UID.matcher(user).matches());
     }
 
     /** Returns of how many users besides those of {@link #next} it may be asked. */

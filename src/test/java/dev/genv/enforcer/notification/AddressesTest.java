@@ -13,6 +13,7 @@ import dev.genv.enforcer.model.GpuProcess.Workload.Container;
 import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
 import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
 import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
+import dev.genv.enforcer.notification.Addresses.Address;
 import dev.genv.enforcer.notification.Addresses.AddressFile;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.io.IOException;
@@ -32,6 +33,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Which account and which address a user has. */
 class AddressesTest {
     private static final Set<String> HOST = Set.of("gpu-1");
+    private static final Address NONE = new Address(Optional.empty(), false);
+    private static final Address PENDING = new Address(Optional.empty(), true);
 
     @TempDir
     Path folder;
@@ -49,21 +52,21 @@ class AddressesTest {
     /** A name must not add a recipient or a header. */
     @Test
     void nameOfTheAccountWithTheDomainIfItIsALocalPart() {
-        assertThat(byName().of(HOST, 1003)).contains("raz@example.org");
-        assertThat(byName().of(HOST, 100_007)).contains("raz@example.org");
-        assertThat(byName().of(HOST, 1004)).isEmpty();
-        assertThat(byName().of(HOST, 1005)).isEmpty();
-        assertThat(byName().of(HOST, 7)).isEmpty();
-        assertThat(new Addresses(Optional.empty(), Optional.empty(), users).of(HOST, 1003))
+        assertThat(byName().of(HOST, 1003).text()).contains("raz@example.org");
+        assertThat(byName().of(HOST, 100_007).text()).contains("raz@example.org");
+        assertThat(byName().of(HOST, 1004)).isEqualTo(NONE);
+        assertThat(byName().of(HOST, 1005)).isEqualTo(NONE);
+        assertThat(byName().of(HOST, 7)).isEqualTo(PENDING);
+        assertThat(new Addresses(Optional.empty(), Optional.empty(), users).of(HOST, 1003).text())
                 .isEmpty();
     }
 
     @Test
     void fileTakesPrecedence() throws IOException {
         var file = file("# people\nraz = r.a.z@example.com # boss\n\n1004=four@example.com\n");
-        assertThat(byName(file).of(HOST, 1003)).contains("r.a.z@example.com");
-        assertThat(byName(file).of(HOST, 1004)).contains("four@example.com");
-        assertThat(new Addresses(Optional.empty(), Optional.of(file), users).of(HOST, 7))
+        assertThat(byName(file).of(HOST, 1003).text()).contains("r.a.z@example.com");
+        assertThat(byName(file).of(HOST, 1004).text()).contains("four@example.com");
+        assertThat(new Addresses(Optional.empty(), Optional.of(file), users).of(HOST, 7).text())
                 .isEmpty();
     }
 
@@ -71,9 +74,9 @@ class AddressesTest {
     @Test
     void ambiguousUserHasNoAddress() throws IOException {
         var both = Set.of("gpu-1", "gpu-2");
-        assertThat(byName().of(both, 1003)).isEmpty();
-        assertThat(byName(file("raz=a@b.org\neve=c@d.org\n")).of(both, 1003)).isEmpty();
-        assertThat(byName(file("1003=team@b.org\n")).of(both, 1003)).contains("team@b.org");
+        assertThat(byName().of(both, 1003).text()).isEmpty();
+        assertThat(byName(file("raz=a@b.org\neve=c@d.org\n")).of(both, 1003).text()).isEmpty();
+        assertThat(byName(file("1003=team@b.org\n")).of(both, 1003).text()).contains("team@b.org");
     }
 
     @ParameterizedTest
@@ -162,12 +165,12 @@ class AddressesTest {
         users.update(fleet(
                 machine("gpu-1", Map.of("raz", 1003L, "paul", 1004L, "toor", 0L, "root", 0L)),
                 machine("gpu-2", Map.of("eve", 1003L, "paul", 1004L))));
-        assertThat(users.nameOf(both, 1003)).isEmpty();
-        assertThat(users.nameOf(HOST, 0)).isEmpty();
-        assertThat(users.nameOf(both, 1004)).contains("paul");
+        assertThat(byName().of(both, 1003)).isEqualTo(NONE);
+        assertThat(byName().of(HOST, 0)).isEqualTo(NONE);
+        assertThat(users.namesOf(both, 1004)).containsExactly("paul");
 
         users.update(fleet());
-        assertThat(users.nameOf(HOST, 1004)).isEmpty();
+        assertThat(byName().of(HOST, 1004)).as("it may be known again").isEqualTo(PENDING);
     }
 
     private static FakeHost machine(String name, Map<String, Long> accounts) {

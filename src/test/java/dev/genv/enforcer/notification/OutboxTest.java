@@ -15,6 +15,7 @@ import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.notification.Notice.NoticeKind;
 import dev.genv.enforcer.notification.Sender.Limits;
 import dev.genv.enforcer.notification.Sender.Message;
+import dev.genv.enforcer.notification.Sender.Recipients;
 import dev.genv.enforcer.notification.Sender.Reply;
 import dev.genv.enforcer.notification.Sender.ReplyKind;
 import dev.genv.enforcer.testsupport.builder.ViolationBuilder;
@@ -62,13 +63,21 @@ class OutboxTest {
         }
 
         @Override
-        public Map<String, Notice> recipients(Notice notice) {
+        public Recipients recipients(Notice notice) {
             if (notice.violation().id().equals("unreadable")) {
                 throw new IllegalStateException("a defect");
             }
             var recipient =
                     limits.everyEvent() ? notice.id() : notice.violation().id().split("-", -1)[0];
-            return Map.of(recipient, notice);
+            if (recipient.equals("nameless") && !test.isNameKnown) {
+                return new Recipients(Map.of(), Map.of(1003L, notice));
+            }
+            return Recipients.of(Map.of(recipient, notice));
+        }
+
+        @Override
+        public Recipients recipients(long uid, Notice personal) {
+            return recipients(personal);
         }
 
         @Override
@@ -77,6 +86,8 @@ class OutboxTest {
             return test.answer.to(message);
         }
     }
+
+    private boolean isNameKnown;
 
     private Outbox outbox() {
         var created =
@@ -130,6 +141,44 @@ class OutboxTest {
         end("eve-1");
         collectAndSend();
         assertThat(recipients()).containsExactly("raz", "eve", "eve");
+    }
+
+    /** As at the start of the service, and for a process that was terminated at once. */
+    @Test
+    void noticeWaitsForTheNameOfItsUser() throws Exception {
+        act("nameless-1", "nameless-2", "raz-1");
+        assertThat(outbox.run(log)).as("looks for the name again").isEqualTo(Duration.ofSeconds(5));
+        collectAndSend();
+        assertThat(recipients()).containsExactly("raz");
+        time.pass(Outbox.LONGEST_PENDING.minus(COLLECTED).minusSeconds(1));
+        assertThat(outbox.run(log)).isEqualTo(Duration.ofSeconds(5));
+        isNameKnown = true;
+        outbox.run(log);
+        collectAndSend();
+        assertThat(recipients()).containsExactly("raz", "nameless");
+        assertThat(sent.getLast().notices()).hasSize(2);
+        assertThat(outbox.run(log)).isEqualTo(Outbox.IDLE);
+    }
+
+    @Test
+    void noticeWithoutANameForTooLongIsForNobody() throws Exception {
+        act("nameless-1");
+        outbox.run(log);
+        time.pass(Outbox.LONGEST_PENDING);
+        isNameKnown = true;
+        assertThat(outbox.run(log)).isEqualTo(Outbox.IDLE);
+        assertThat(sent).isEmpty();
+    }
+
+    @Test
+    void violationThatIsOverBeforeTheNameIsKnownLeavesNoWarning() throws Exception {
+        warn("nameless-1");
+        end("nameless-1");
+        outbox.run(log);
+        isNameKnown = true;
+        outbox.run(log);
+        collectAndSend();
+        assertThat(sent).isEmpty();
     }
 
     @Test

@@ -167,10 +167,24 @@ class NameServiceTest {
         learn(AccountFacts.NOT_ASKED);
         assertThat(service.knownUids(List.of())).as("to be asked again").containsExactly(5000L);
         next("bob", "eve");
-        assertThat(service.room()).isEqualTo(MOST_ASKED - 1);
+        assertThat(service.room()).as("eve, and 6000 again").isEqualTo(MOST_ASKED - 2);
         learn(failed(Failure.TIMEOUT));
         next("bob");
         assertThat(service.room()).as("after a failure").isZero();
+    }
+
+    /** A message about its last process waits for the name. */
+    @Test
+    void asksForAnUnknownUidForAnHourAlthoughNoProcessHasItAnyMore() {
+        ask(failed(Failure.TIMEOUT), "5000", "eve");
+        assertThat(next()).isEmpty();
+        now += MINUTE;
+        learn(AccountFacts.NOT_ASKED);
+        assertThat(next()).containsExactly("5000");
+        learn(answer(""));
+        now += HOUR - MINUTE;
+        learn(AccountFacts.NOT_ASKED);
+        assertThat(next()).isEmpty();
     }
 
     /** A user can record any number of names. */
