@@ -82,10 +82,23 @@ export function failingSources() {
     .map(([name, { error, lastAnswer }]) => ({ name, error, lastAnswer }));
 }
 
-/** Adds or replaces a violation that the stream has reported. */
+/** Why there is no data of these sources, in a word or two; null if all have answered. Nothing is a zero before that. */
+export function missing(...names) {
+  const unanswered = names.filter((name) => data[name] === null);
+  if (unanswered.length === 0) {
+    return null;
+  }
+  return unanswered.some((name) => pollers[name].error !== null) ? 'not known' : 'loading';
+}
+
+/** Adds or replaces a violation that the stream has reported. Before the first answer, one violation is not all of them. */
 export function acceptViolation(violation) {
-  data.violations = withStreamed(data.violations ?? [], violation);
-  draw();
+  if (data.violations === null) {
+    refreshViolations();
+  } else {
+    data.violations = withStreamed(data.violations, violation);
+    draw();
+  }
 }
 
 export function refreshViolations() {

@@ -4,7 +4,7 @@ import { showList } from '../dom/list.js';
 import { runSoon } from '../dom/slices.js';
 import { keepSame, keepSameItems } from '../data/changes.js';
 import { devicesOf, KINDS } from '../data/devices.js';
-import { data } from '../data/store.js';
+import { data, missing } from '../data/store.js';
 import { address } from './navigation.js';
 import { createTile } from './tile.js';
 
@@ -42,7 +42,7 @@ export function hostsView(route) {
     const text = search.value.trim().toLowerCase();
     const shown = [...items.values()].map((item) => selectionOf(item, text, show)).filter((item) => item !== null);
     showList(counts, countsOf([...items.values()], text, show), ({ key }) => key, createCount);
-    setText(empty, data.hosts === null ? 'No answer yet.' : items.size > 0 ? 'No GPU matches.' : emptyText());
+    setText(empty, data.hosts === null ? `The hosts: ${missing('hosts')}.` : items.size > 0 ? 'No GPU matches.' : emptyText());
     setHidden(empty, shown.length > 0);
     showList(list, shown, (item) => item.report.host, createHost);
   }
@@ -107,16 +107,20 @@ function hasProblem({ report }) {
   return report.status !== 'ok' || report.problems.length > 0 || report.missing_privileges.length > 0;
 }
 
-/** Devices are counted, except for violations, which need not concern a device, and for hosts. */
+/** Devices are counted, except for violations, which need not concern a device, and for hosts. What has not answered has no number. */
 function countsOf(items, text, show) {
+  const absence = (key) => (key === 'violations' ? missing('violations') : key === 'problems' ? missing('hosts') : missing('hosts', 'snapshot'));
   const total = (key, isSelected) => {
+    if (absence(key) !== null) {
+      return null;
+    }
     if (key === 'violations') {
       return (data.violations ?? []).filter(({ status }) => status === 'active').length;
     }
     return key === 'problems' ? items.filter(hasProblem).length
       : items.reduce((sum, item) => sum + item.devices.filter((device) => isSelected(device, item)).length, 0);
   };
-  return FILTERS.map(([key, one, several, isSelected]) => ({ key, one, several, text, isCurrent: key === show, total: total(key, isSelected) }))
+  return FILTERS.map(([key, one, several, isSelected]) => ({ key, one, several, text, isCurrent: key === show, absence: absence(key), total: total(key, isSelected) }))
     .filter(({ key, total: number, isCurrent }) => ALWAYS_SHOWN.includes(key) || number > 0 || isCurrent);
 }
 
@@ -126,9 +130,9 @@ function createCount({ key, one, several }) {
   const link = element('a', {}, number, ' ', title);
   return {
     node: element('li', { class: key && `count-${key}` }, link),
-    update: ({ text, isCurrent, total }) => {
-      setText(number, String(total));
-      setText(title, total === 1 ? one : several);
+    update: ({ text, isCurrent, absence, total }) => {
+      setText(number, total === null ? '' : String(total));
+      setText(title, total === null ? `${several}: ${absence}` : total === 1 ? one : several);
       setAttribute(link, 'href', address('hosts', null, { search: text, show: key }));
       setAttribute(link, 'aria-current', isCurrent ? 'true' : null);
     },
@@ -148,7 +152,7 @@ function createHost({ report: { host } }) {
   function update({ report, devices }) {
     setText(status, STATUS[report.status] ?? report.status);
     setAttribute(status, 'class', `status ${report.status}`);
-    showValue(facts, [report.devices, report.processes, report.environments, report.driver, report.last_observed], factsOf);
+    showValue(facts, [report.status, report.devices, report.processes, report.environments, report.driver, report.last_observed], factsOf);
     showList(problems, report.problems, ({ code, detail }) => `${code} ${detail}`, createProblem);
     setHidden(problems, report.problems.length === 0);
     setHidden(privileges, report.missing_privileges.length === 0);
@@ -163,7 +167,9 @@ function createProblem({ code, detail }) {
   return { node, update: () => {} };
 }
 
-function factsOf([devices, processes, environments, driver, lastObserved]) {
-  const counts = [count(devices, 'GPU'), count(processes, 'process', 'processes'), count(environments, 'environment'), driver && `driver ${driver}`];
+/** A host that does not answer has no numbers. */
+function factsOf([status, devices, processes, environments, driver, lastObserved]) {
+  const counts = status === 'unreachable' ? ['GPUs not known']
+    : [count(devices, 'GPU'), count(processes, 'process', 'processes'), count(environments, 'environment'), driver && `driver ${driver}`];
   return [`${counts.filter(Boolean).join(' · ')} · `, lastObserved ? ['observed ', time(lastObserved)] : 'never observed'];
 }

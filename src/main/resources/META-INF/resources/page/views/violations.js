@@ -1,7 +1,7 @@
 import { element, setChildren, setHidden, setText } from '../dom/dom.js';
 import { count, shortened } from '../dom/format.js';
 import { showList } from '../dom/list.js';
-import { data } from '../data/store.js';
+import { data, missing } from '../data/store.js';
 import { MOST_ACTIVE, MOST_RESOLVED } from '../data/violations.js';
 import { address } from './navigation.js';
 import { openStory } from './story.js';
@@ -33,7 +33,7 @@ export function violationsView(route) {
 
   function describe(all, matching) {
     if (data.violations === null) {
-      return 'No answer yet.';
+      return `The violations: ${missing('violations')}.`;
     }
     const limits = limitText(all, 'active', MOST_ACTIVE) + limitText(all, 'resolved', MOST_RESOLVED);
     return `${count(matching.length, 'violation')}, ${countOf(matching, 'active')} active.${limits}`;

@@ -148,11 +148,20 @@ class PageSecurityIT extends PageSuite {
         window.awaitText("dialog .error", "The service refused this token");
         window.page().keyboard().press("Escape");
         window.awaitText("[role=alert]", "The service requires a token");
+        window.awaitText("#summary", "The violations: not known.");
+        window.page().evaluate("location.hash = '#/hosts'");
+        window.awaitText(".counts", "active violations: not known");
+        assertThat(window.page().locator(".counts").innerText())
+                .as("no number stands for what was refused")
+                .contains("GPUs: not known")
+                .doesNotContainPattern("[0-9]");
         window.button("Enter the token").click();
         input.fill(TOKEN);
         window.page().keyboard().press("Enter");
         window.awaitText("#mode", "AUDIT");
-        window.awaitText("#summary", "violations");
+        window.awaitText(".counts", "0 active violations");
+        window.page().evaluate("location.hash = '#/violations'");
+        window.awaitText("#summary", "0 active.");
         assertThat(window.page().locator("[role=alert]")).not().containsText("token");
 
         window.page().reload();
