@@ -90,7 +90,8 @@ final class LargePast implements AutoCloseable {
         }
         var last = first + EVENTS_OF_A_CYCLE - 1;
         var cycle = new SavedCycle(first, first, Map.of("gpu-1", (long) first), first, last, at, at, last);
-        return new CycleCommit(cycle, SavedState.EMPTY, List.of(), events, ActionChanges.NONE);
+        return new CycleCommit(
+                cycle, SavedState.EMPTY, List.of(), events, ActionChanges.NONE, (_, _) -> Optional.empty());
     }
 
     private static ViolationRecord ended(int number, Instant at) {

@@ -170,7 +170,7 @@ public final class CycleStore {
                 unstored.isEmpty() ? events.stored() : unstored.getLast().sequence());
         var state =
                 SavedState.EMPTY.with(history.save()).with(terminations.save()).with(deliveries.save());
-        if (store.commit(new CycleCommit(cycle, state, violations.active(), unstored, actions))) {
+        if (store.commit(new CycleCommit(cycle, state, violations.active(), unstored, actions, violations.names()))) {
             var missing = events.confirm(unstored);
             if (missing > 0) {
                 LOG.warnf("%d events were never stored: the database was not available for too long", missing);

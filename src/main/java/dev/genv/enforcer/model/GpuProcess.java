@@ -60,6 +60,15 @@ public record GpuProcess(
         return new GpuProcess(id, uid, command, membership, membershipBy, other, immunity, workload, user);
     }
 
+    public GpuProcess withUser(User other) {
+        return new GpuProcess(id, uid, command, membership, membershipBy, usage, immunity, workload, other);
+    }
+
+    /** Whether its real uid is a person's whose name is not known. In a container of root it may be anybody's. */
+    public boolean isNameless() {
+        return user == null && uid != null && (workload == null || !workload.isInContainerOfRoot());
+    }
+
     public GpuProcess withoutWorkload() {
         return workload == null
                 ? this

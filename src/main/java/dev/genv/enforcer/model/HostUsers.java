@@ -1,8 +1,10 @@
 package dev.genv.enforcer.model;
 
 import dev.genv.enforcer.model.GpuProcess.User;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -51,6 +53,14 @@ public final class HostUsers {
         return isRoot || ownership.isDisputed() || name == null || name.isEmpty()
                 ? null
                 : new User(SafeText.bounded(name), User.Source.RECORDED);
+    }
+
+    /** Returns the name of the account that owns a uid on a host, as it is known now; of several the first one. */
+    public static Optional<String> accountOf(Snapshot host, long uid) {
+        var owner = host.subordinateUids().ownerOf(uid);
+        return owner == null
+                ? Optional.empty()
+                : host.details().accounts().namesOf(owner).stream().min(Comparator.naturalOrder());
     }
 
     /** Returns who says that a user has this name; null for a uid, and for a user who has nothing on the host. */

@@ -140,7 +140,9 @@ public final class NodeMachine implements Machine, Closeable {
         var accountFacts = accounts.read(
                 interest,
                 processFacts.processes().stream()
-                        .flatMap(process -> process.uid() instanceof Reading.Value<Long>(var uid) ? Stream.of(uid) : Stream.empty()));
+                        .flatMap(process -> process.uid() instanceof Reading.Value<Long>(var uid)
+                                ? Stream.of(uid)
+                                : Stream.empty()));
         // Before the state is read: a process that starts meanwhile must not count as older than an environment in it.
         var beforeState = ticks();
         var stateFacts = state.read(check, earlierState);

@@ -265,7 +265,8 @@ public final class Outbox {
     private void collect(Recipients recipients, long until) {
         recipients.known().forEach(this::collect);
         recipients.pending().forEach((uid, its) -> {
-            if (nameless.size() < MOST_PENDING) {
+            var ofUser = nameless.stream().filter(each -> each.uid == uid).count();
+            if (ofUser < MOST_NOTICES && nameless.size() < MOST_PENDING) {
                 nameless.add(new Nameless(uid, its, until));
             }
         });

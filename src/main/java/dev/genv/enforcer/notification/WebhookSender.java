@@ -73,8 +73,7 @@ public record WebhookSender(
     /** Returns the notice for its incident, of which a request has all notices. */
     @Override
     public Recipients recipients(Notice notice) {
-        return Recipients.of(
-                kinds.contains(notice.kind()) ? Map.of(bodies.incident(notice), notice) : Map.of());
+        return Recipients.of(kinds.contains(notice.kind()) ? Map.of(bodies.incident(notice), notice) : Map.of());
     }
 
     @Override

@@ -61,6 +61,11 @@ public record Violation(
         return new Violation(rule, host, all, subject, message, user, environment, devices, processes);
     }
 
+    /** Returns the same violation with what else is known of its processes. */
+    public Violation with(List<GpuProcess> others) {
+        return new Violation(rule, host, hosts, subject, message, user, environment, devices, others);
+    }
+
     /**
      * Returns the user for whom it counts: the user; without one, or if only the uid of the process decides, that of the process. The recorded
      * user of an environment has not caused a violation of a stranger. Null if nobody is known.

@@ -7,6 +7,7 @@ import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.enforcement.record.SavedState;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
+import dev.genv.enforcer.enforcement.record.Share;
 import dev.genv.enforcer.enforcement.record.Store;
 import dev.genv.enforcer.enforcement.record.Store.CycleCommit;
 import dev.genv.enforcer.enforcement.record.Store.Restored;
@@ -14,6 +15,7 @@ import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry.StoredViolation;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.store.StoredRows.ActionRows;
 import dev.genv.enforcer.store.StoredRows.EventRows;
 import dev.genv.enforcer.store.StoredRows.ViolationRows;
@@ -51,6 +53,8 @@ public final class DatabaseStore implements Store {
     private static final int HISTORY_SHARE = 8;
     /** How long the history of a host is left out after it was too large. */
     private static final Duration LEFT_OUT = Duration.ofHours(1);
+
+    private static final Duration LATE_USAGE = Duration.ofHours(2);
 
     private final Database database;
     private final String processes;
@@ -175,6 +179,7 @@ public final class DatabaseStore implements Store {
         }
         writeEvents(sql, cycle.events());
         var violations = writeViolations(sql, cycle, before.violations, isAnew);
+        nameUsers(sql, cycle);
         var history = database.isKept() ? writeHistory(sql, cycle, before.history) : Map.<Entry, Record>of();
         retention.apply(sql, cycle.cycle().at());
         return new Content(before.generation, history, violations);
@@ -221,6 +226,44 @@ public final class DatabaseStore implements Store {
             rows.removeActiveExcept(now.keySet());
         }
         return now;
+    }
+
+    /** Gives what was recorded under a uid the name of the account that is known by now, so that reports have each user once. */
+    private static void nameUsers(Sql sql, CycleCommit cycle) throws SQLException {
+        var nameless = new LinkedHashMap<Share, Long>();
+        sql.forEach(
+                "SELECT host, owner, SUM(bytes) FROM size WHERE kind IN ('action', 'violation') AND owner GLOB ? GROUP BY"
+                        + " host, owner",
+                row -> nameless.put(new Share(row.getString(1), row.getString(2)), row.getLong(3)),
+                Share.UID + "[0-9]*");
+        for (var each : nameless.entrySet()) {
+            var host = each.getKey().host();
+            var owner = each.getKey().owner();
+            var uid = owner.substring(Share.UID.length());
+            var name = cycle.names().find(host, Long.parseLong(uid)).map(SafeText::bounded);
+            if (name.isPresent()) {
+                var isNew = each.getValue() > 0;
+                for (var table : isNew ? List.of("violation", "action") : List.<String>of()) {
+                    sql.update(
+                            "UPDATE %s SET user = CASE user WHEN ?1 THEN ?2 ELSE user END, owner = ?2 WHERE host = ?3 AND owner = ?4"
+                                    .formatted(table),
+                            uid,
+                            name.get(),
+                            host,
+                            owner);
+                }
+                // What a cycle measured is written up to a minute later.
+                var since = isNew ? Long.MIN_VALUE : cycle.cycle().at().toEpochMilli() - LATE_USAGE.toMillis();
+                var its = "FROM usage WHERE hour >= ?1 AND host = ?2 AND user = ?3";
+                sql.update("""
+                        INSERT INTO usage (hour, host, user, held, present, used, unknown, idle)
+                            SELECT hour, host, ?4, held, present, used, unknown, idle %s
+                            ON CONFLICT DO UPDATE SET held = held + excluded.held, present = present + excluded.present,
+                                used = used + excluded.used, unknown = unknown + excluded.unknown, idle = idle + excluded.idle
+                        """.formatted(its), since, host, uid, name.get());
+                sql.update("DELETE " + its, since, host, uid);
+            }
+        }
     }
 
     /** Writes the entries that changed. Nothing of the largest hosts is kept if all together are too large, for an hour at least. */

@@ -57,7 +57,9 @@ class AddressesTest {
         assertThat(byName().of(HOST, 1004)).isEqualTo(NONE);
         assertThat(byName().of(HOST, 1005)).isEqualTo(NONE);
         assertThat(byName().of(HOST, 7)).isEqualTo(PENDING);
-        assertThat(new Addresses(Optional.empty(), Optional.empty(), users).of(HOST, 1003).text())
+        assertThat(new Addresses(Optional.empty(), Optional.empty(), users)
+                        .of(HOST, 1003)
+                        .text())
                 .isEmpty();
     }
 
@@ -66,7 +68,9 @@ class AddressesTest {
         var file = file("# people\nraz = r.a.z@example.com # boss\n\n1004=four@example.com\n");
         assertThat(byName(file).of(HOST, 1003).text()).contains("r.a.z@example.com");
         assertThat(byName(file).of(HOST, 1004).text()).contains("four@example.com");
-        assertThat(new Addresses(Optional.empty(), Optional.of(file), users).of(HOST, 7).text())
+        assertThat(new Addresses(Optional.empty(), Optional.of(file), users)
+                        .of(HOST, 7)
+                        .text())
                 .isEmpty();
     }
 
@@ -75,7 +79,8 @@ class AddressesTest {
     void ambiguousUserHasNoAddress() throws IOException {
         var both = Set.of("gpu-1", "gpu-2");
         assertThat(byName().of(both, 1003).text()).isEmpty();
-        assertThat(byName(file("raz=a@b.org\neve=c@d.org\n")).of(both, 1003).text()).isEmpty();
+        assertThat(byName(file("raz=a@b.org\neve=c@d.org\n")).of(both, 1003).text())
+                .isEmpty();
         assertThat(byName(file("1003=team@b.org\n")).of(both, 1003).text()).contains("team@b.org");
     }
 

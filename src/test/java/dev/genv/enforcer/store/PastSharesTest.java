@@ -70,8 +70,9 @@ class PastSharesTest extends StoreFixture {
         assertThat(query("SELECT COUNT(*) FROM event WHERE content LIKE '%" + id + "%'"))
                 .as("opened, terminated and resolved")
                 .isEqualTo(3);
-        assertThat(query("SELECT COUNT(*) FROM violation WHERE owner = '1001'")).isEqualTo(1);
-        assertThat(query("SELECT COUNT(*) FROM action WHERE owner = '1001' AND signal = 'TERM'"))
+        assertThat(query("SELECT COUNT(*) FROM violation WHERE owner = 'uid:1001'"))
+                .isEqualTo(1);
+        assertThat(query("SELECT COUNT(*) FROM action WHERE owner = 'uid:1001' AND signal = 'TERM'"))
                 .isEqualTo(1);
         assertThat(query("SELECT MAX(LENGTH(entry)) FROM violation"))
                 .as("texts are cut")

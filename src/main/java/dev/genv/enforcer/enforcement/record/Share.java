@@ -26,6 +26,9 @@ import org.jspecify.annotations.Nullable;
  * @param owner the account of the process, or else its uid; empty without a process, and if its uid may be anybody's
  */
 public record Share(String host, String owner) {
+    /** Begins the owner of a process whose account is not known; no name of an account has a colon. */
+    public static final String UID = "uid:";
+
     /** Returns the share of a violation: its first process decides. */
     public static Share of(Violation violation) {
         return of(violation.host(), violation.processes().stream().findFirst());
@@ -40,13 +43,12 @@ public record Share(String host, String owner) {
 
     /** A subordinate uid is its account's, so its user cannot have many shares. */
     private static String ownerOf(GpuProcess process) {
-        var workload = process.workload();
-        if (process.user() != null && process.user().by() == User.Source.ACCOUNT) {
-            return SafeText.bounded(process.user().name());
+        var user = process.user();
+        if (user != null && user.by() == User.Source.ACCOUNT) {
+            return SafeText.bounded(user.name());
         }
-        return process.uid() == null || (workload != null && workload.isInContainerOfRoot())
-                ? ""
-                : process.uid().toString();
+        var isAnybody = user == null && !process.isNameless();
+        return isAnybody ? "" : UID + process.uid();
     }
 
     /** Entries of all shares up to a limit. */

@@ -2,6 +2,7 @@ package dev.genv.enforcer.enforcement.record;
 
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
+import dev.genv.enforcer.enforcement.record.ViolationRegistry.AccountNames;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry.StoredViolation;
 import dev.genv.enforcer.model.Problem;
 import java.util.List;
@@ -33,13 +34,15 @@ public interface Store {
      *
      * @param state what a later run continues with; users choose its size, so the store leaves out what is too large
      * @param active the active violations
+     * @param names the names of the accounts that are known, for what was recorded under a uid
      */
     record CycleCommit(
             SavedCycle cycle,
             SavedState state,
             List<StoredViolation> active,
             List<Event> events,
-            ActionChanges actions) {}
+            ActionChanges actions,
+            AccountNames names) {}
 
     /**
      * What changed of the actions.

@@ -4,7 +4,10 @@ import dev.genv.enforcer.enforcement.host.Order.WaitReason;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote.Target;
+import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.GpuProcess.User;
+import dev.genv.enforcer.model.HostUsers;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
@@ -152,6 +155,27 @@ public record ViolationRecord(
                 id, violation, mode, !isOver, firstSeen, lastSeen, cycles, actions, recency, List.of());
     }
 
+    /** Returns this entry with the names of the accounts that are known by now, so that a user has one name; itself if there is no new one. */
+    ViolationRecord named(Fleet fleet) {
+        var host = violation.host();
+        if (host == null || violation.processes().stream().noneMatch(GpuProcess::isNameless)) {
+            return this;
+        }
+        var processes = violation.processes().stream()
+                .map(process -> process.isNameless()
+                        ? fleet.host(host)
+                                .flatMap(its -> HostUsers.accountOf(its, Objects.requireNonNull(process.uid())))
+                                .map(name -> process.withUser(new User(name, User.Source.ACCOUNT)))
+                                .orElse(process)
+                        : process)
+                .toList();
+        return processes.equals(violation.processes()) ? this : with(violation.with(processes));
+    }
+
+    private ViolationRecord with(Violation other) {
+        return new ViolationRecord(id, other, mode, active, firstSeen, lastSeen, cycles, actions, recency, next);
+    }
+
     /**
      * An action that the service executes if nothing changes until then.
      *
@@ -185,6 +209,7 @@ public record ViolationRecord(
                 && violation.key().equals(others.key())
                 && violation.hosts().equals(others.hosts())
                 && Objects.equals(violation.user(), others.user())
+                && Objects.equals(violation.countedUser(), others.countedUser())
                 && Objects.equals(violation.environment(), others.environment())
                 && violation.devices().equals(others.devices())
                 && ids(violation).equals(ids(others));

@@ -8,6 +8,7 @@ import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.NextAction;
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.HostUsers;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.RuleDefinition;
@@ -40,6 +41,7 @@ public final class ViolationRegistry {
     private long appearances;
     private Instant latest = Instant.MIN;
     private int cycles;
+    private Fleet observed = new Fleet(List.of(), true);
     /** What the last cycle found. */
     private Set<Violation.Key> found = Set.of();
 
@@ -129,6 +131,9 @@ public final class ViolationRegistry {
                 .map(entry -> entry.notFound(true))
                 .toList();
         resolvedNow.forEach(resolved::add);
+        active.replaceAll((_, entry) -> entry.named(fleet));
+        resolved.name(fleet);
+        observed = fleet;
         return new Update(appeared, news, notes, resolvedNow);
     }
 
@@ -180,7 +185,13 @@ public final class ViolationRegistry {
                 .map(entry -> new StoredViolation(
                         entry, found.contains(entry.violation().key())))
                 .toList();
-        return new Saved(cycles, appearances, latest, violations);
+        var fleet = observed;
+        return new Saved(
+                cycles,
+                appearances,
+                latest,
+                violations,
+                (host, uid) -> fleet.host(host).flatMap(its -> HostUsers.accountOf(its, uid)));
     }
 
     /**
@@ -241,8 +252,16 @@ public final class ViolationRegistry {
      *
      * @param appearances the number of violations that ever appeared
      * @param latest the latest time at which any violation was observed
+     * @param names the names of the accounts that are known
      */
-    public record Saved(int cycles, long appearances, Instant latest, List<StoredViolation> active) {}
+    public record Saved(
+            int cycles, long appearances, Instant latest, List<StoredViolation> active, AccountNames names) {}
+
+    /** Returns the name of the account of a uid on a host; empty if it is not known. */
+    @FunctionalInterface
+    public interface AccountNames {
+        Optional<String> find(String host, long uid);
+    }
 
     /** An active violation, and whether the last cycle found it. */
     public record StoredViolation(ViolationRecord entry, boolean isFound) {}
@@ -261,6 +280,17 @@ public final class ViolationRegistry {
         /** Adds an entry, and drops the oldest ones of the largest shares above the limits. */
         void add(ViolationRecord entry) {
             entries.add(entry);
+        }
+
+        /** Gives entries the names that are known by now. */
+        void name(Fleet fleet) {
+            for (var entry : entries.stream().toList()) {
+                var named = entry.named(fleet);
+                if (!named.equals(entry)) {
+                    entries.remove(entry);
+                    entries.add(named);
+                }
+            }
         }
 
         /** Removes the newest entry with this key. */

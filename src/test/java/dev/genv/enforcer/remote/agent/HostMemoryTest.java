@@ -76,10 +76,16 @@ class HostMemoryTest {
     void remembersTheVersionsOfTheAccounts() {
         assertThat(memory.omitted().passwd()).isEmpty();
         accounts = new AccountFacts(
-                Reading.of(new TextFile("1", null)), Reading.of(new TextFile("2", null)), List.of(), AccountFacts.NOT_ASKED);
+                Reading.of(new TextFile("1", null)),
+                Reading.of(new TextFile("2", null)),
+                List.of(),
+                AccountFacts.NOT_ASKED);
         record();
         accounts = new AccountFacts(
-                Reading.failed(Failure.DENIED, ""), Reading.of(new TextFile("3", null)), List.of(), AccountFacts.NOT_ASKED);
+                Reading.failed(Failure.DENIED, ""),
+                Reading.of(new TextFile("3", null)),
+                List.of(),
+                AccountFacts.NOT_ASKED);
         record();
         assertThat(memory.omitted().passwd()).isEqualTo("1");
         assertThat(memory.omitted().subuid()).isEqualTo("3");
