@@ -1,6 +1,7 @@
 package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.config.settings.RemoteSettings;
+import dev.genv.enforcer.config.settings.RuleSettings;
 import dev.genv.enforcer.config.settings.SafetySettings.OverwrittenEnviron;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.enforcement.CycleListener;
@@ -181,6 +182,7 @@ public class Hosts implements CycleListener {
                 stateDirectory.toString(),
                 settings.safety().protectedExecutables(),
                 settings.safety().exemptUsers(),
+                RuleSettings.limitedUsers(settings.rules()),
                 settings.safety().requireHostPid(),
                 settings.general().mode() == ServiceMode.ENFORCE,
                 settings.general().terminateProcesses(),

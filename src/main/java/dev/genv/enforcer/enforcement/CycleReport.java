@@ -5,11 +5,13 @@ import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Labelled;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.Plan;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -37,6 +39,11 @@ public record CycleReport(
             ProblemCode.DEVICE_STATUS_UNKNOWN,
             ProblemCode.TERMINATION_LIMIT_REACHED);
 
+    /** Without a user whom a setting exempts, actions are held. */
+    private static final Set<ProblemCode> HARMLESS_OTHERS = HARMLESS_PROBLEMS.stream()
+            .filter(code -> code != ProblemCode.SETTING_USER_UNKNOWN)
+            .collect(Collectors.toUnmodifiableSet());
+
     /** Whether every host was observed completely. */
     public boolean isComplete() {
         return result == CycleResult.SUCCESS || result == CycleResult.ACTION_FAILED;
@@ -44,7 +51,9 @@ public record CycleReport(
 
     /** Returns why the observation is incomplete, in sentences; results of actions are not included. */
     public List<String> incompletenessReasons() {
-        var problems = fleet.snapshots().stream().flatMap(host -> ProblemLog.lines(host, HARMLESS_PROBLEMS));
+        var problems = fleet.snapshots().stream()
+                .flatMap(host -> ProblemLog.lines(
+                        host, host.has(SnapshotPart.EXEMPT_USERS) ? HARMLESS_PROBLEMS : HARMLESS_OTHERS));
         return ActionLog.limit(Stream.concat(Stream.ofNullable(error), problems).toList(), "problems");
     }
 

@@ -93,6 +93,7 @@ public final class CycleStore {
      * @return whether something that earlier runs stored is lost, so that it is unknown whom they signalled
      */
     boolean restore(CycleClock clock, Terminations terminations, History history, Instant now) {
+        restore("accounts", () -> history.restoreAccounts(earlier.state()));
         if (earlier.isSameBoot()) {
             earlier.cycle().ifPresent(last -> {
                 clock.continueFrom(last.counted());

@@ -86,7 +86,12 @@ public final class Enforcer {
     /** The kinds of entries that the store keeps for the next run. */
     public static List<SavedKind<?, ?>> savedKinds() {
         return List.of(
-                History.HOSTS, History.CLOCKS, History.IDLE, Terminations.TERMINATIONS, DeliveryCursors.POSITIONS);
+                History.HOSTS,
+                History.ACCOUNTS,
+                History.CLOCKS,
+                History.IDLE,
+                Terminations.TERMINATIONS,
+                DeliveryCursors.POSITIONS);
     }
 
     /** Runs a cycle; returns empty if another one still runs. */
@@ -120,7 +125,7 @@ public final class Enforcer {
      * report and for the next cycle.
      */
     private CycleReport cycle(ObservationAge age) throws InterruptedException {
-        var fleet = history.record(observe(processesToVerify(), age), workers::listings);
+        var fleet = history.record(observe(processesToVerify(), age), workers::remembered);
         var plan = config.policy().check(fleet, terminations.leaving(history.recordedAt()), gate::isDue);
         history.record(plan, gate::isInForce);
         var review = terminations.review(plan, fleet, history, gate);
@@ -133,7 +138,7 @@ public final class Enforcer {
 
     /** Observes the present hosts, and verifies whether these processes have exited. */
     private Fleet observe(Set<HostProcess> verified, ObservationAge age) throws InterruptedException {
-        var snapshots = workers.observe(history::listings, verified);
+        var snapshots = workers.observe(history::remembered, verified);
         age.observed();
         return new Fleet(snapshots, config.remote(), ticker.now());
     }

@@ -171,22 +171,12 @@ public final class Gate {
                 .or(() -> shielded(cause, action));
     }
 
-    /** 1. Protected processes and those of exempt users are never terminated. */
+    /** 1. Protected processes and those of exempt users are never terminated, nor those that may be an exempt user's. */
     private static Optional<Verdict> immune(Action action) {
-        return switch (action) {
-            case Action.Terminate(var _, var process, var _) ->
-                Optional.ofNullable(process.immunity())
-                        .map(immunity -> new Verdict.Never(
-                                immunity.kind() == Immunity.Kind.EXEMPT
-                                        ? Outcome.SKIPPED_EXEMPT
-                                        : Outcome.SKIPPED_PROTECTED,
-                                immunity.reason()));
-            case Action.Detach(var _, var environment, var _, var _) ->
-                neverIf(
-                        environment.ownership().exempt(),
-                        Outcome.SKIPPED_EXEMPT,
-                        "all its live processes belong to exempt users");
-        };
+        return Optional.ofNullable(action.immunity())
+                .map(immunity -> new Verdict.Never(
+                        immunity.kind() == Immunity.Kind.PROTECTED ? Outcome.SKIPPED_PROTECTED : Outcome.SKIPPED_EXEMPT,
+                        immunity.reason()));
     }
 
     /** 2. A service that only audits executes nothing. */

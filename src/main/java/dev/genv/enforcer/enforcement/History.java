@@ -1,6 +1,7 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.enforcement.Gate.Enforcement;
+import dev.genv.enforcer.enforcement.host.Host.Remembered;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.SavedState;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
@@ -14,6 +15,7 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.observation.AccountReader.KnownAccounts;
 import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
@@ -40,6 +42,10 @@ import org.jspecify.annotations.Nullable;
 public final class History {
     public static final SavedKind<HostKey, HostHistory> HOSTS =
             new SavedKind<>("state", HostKey.class, HostHistory.class, HostKey::host);
+    /** They belong to no host, so that they outlive a reboot: the directory may be down after it. */
+    public static final SavedKind<HostKey, KnownAccounts> ACCOUNTS =
+            new SavedKind<>("accounts", HostKey.class, KnownAccounts.class, _ -> "");
+
     public static final SavedKind<Clocks.Key, Clocks.Clock> CLOCKS =
             new SavedKind<>("clock", Clocks.Key.class, Clocks.Clock.class, Clocks.Key::host);
     public static final SavedKind<Clocks.Key, Clocks.Clock> IDLE =
@@ -55,6 +61,7 @@ public final class History {
     private final Clocks clocks;
     private final IdleTimes idle;
     private final Map<String, HostHistory> hosts = new HashMap<>();
+    private final Map<HostKey, KnownAccounts> accounts = new HashMap<>();
     /** When the environments of each host were last read, in clock ticks since its boot. */
     private final Map<String, Long> ticks = new HashMap<>();
     /** The present observation of each host. */
@@ -103,6 +110,7 @@ public final class History {
         hosts.forEach((name, host) -> byHost.put(new HostKey(name), host));
         return SavedState.EMPTY
                 .with(HOSTS, byHost)
+                .with(ACCOUNTS, Map.copyOf(accounts))
                 .with(CLOCKS, enforcement.audits() ? Map.of() : clocks.all())
                 .with(IDLE, idle.clocks.all());
     }
@@ -135,25 +143,31 @@ public final class History {
         }
     }
 
-    /** Returns the pids that environments of a host list or listed. */
-    public Listings listings(String host) {
-        var known = hosts.get(host);
-        return known == null ? Listings.NONE : known.listings;
+    /** Continues with the accounts that earlier runs found, also those of an earlier boot. */
+    public void restoreAccounts(SavedState saved) {
+        accounts.putAll(saved.get(ACCOUNTS));
+    }
+
+    /** Returns what later observations of a host depend on. */
+    public Remembered remembered(String host) {
+        return new Remembered(
+                hosts.getOrDefault(host, HostHistory.EMPTY).listings,
+                accounts.getOrDefault(new HostKey(host), KnownAccounts.NONE));
     }
 
     /**
      * Records the state that a cycle observed.
      *
-     * @param listings the pids that environments of a host that answered list or listed
+     * @param remembered what later observations of a host that answered depend on
      */
-    public Fleet record(Fleet observed, Function<String, Listings> listings) {
+    public Fleet record(Fleet observed, Function<String, Remembered> remembered) {
         recordedAt = ticker.mark();
         present = observed.snapshots().stream().collect(Collectors.toMap(Snapshot::host, Function.identity()));
         environments.clear();
         detached.clear();
         for (var snapshot : observed.snapshots()) {
             if (!snapshot.isDuplicate()) {
-                record(snapshot, listings);
+                record(snapshot, remembered);
             }
         }
         forgetHosts(present.keySet());
@@ -192,7 +206,7 @@ public final class History {
                 .collect(Collectors.toSet());
     }
 
-    private void record(Snapshot snapshot, Function<String, Listings> listings) {
+    private void record(Snapshot snapshot, Function<String, Remembered> remembered) {
         var name = snapshot.host();
         var details = snapshot.details();
         var known = hosts.getOrDefault(name, HostHistory.EMPTY);
@@ -207,8 +221,11 @@ public final class History {
                 new HostHistory(
                         details.machine() == null ? known.machine : details.machine(),
                         known.claims.next(snapshot, ticks.get(name), recordedAt),
-                        details.reached() ? listings.apply(name) : known.listings,
+                        details.reached() ? remembered.apply(name).listings() : known.listings,
                         null));
+        if (details.reached()) {
+            accounts.put(new HostKey(name), remembered.apply(name).accounts());
+        }
         if (snapshot.has(SnapshotPart.ENVIRONMENTS)) {
             ticks.put(name, details.ticks());
         }
@@ -230,6 +247,7 @@ public final class History {
                 .removeIf(
                         host -> host.leftAt != null && ticker.since(host.leftAt).compareTo(KEPT) > 0);
         ticks.keySet().retainAll(hosts.keySet());
+        accounts.keySet().removeIf(key -> !hosts.containsKey(key.host));
     }
 
     private Appearances appearances(List<Snapshot> snapshots) {

@@ -96,9 +96,16 @@ public record HostFacts(
      * @param asked the names and uids for which it was asked: {@link ObservationRequest#accounts}, and uids that this observation shows
      * @param named a line as in passwd(5) for each of them that it finds; {@link Reading.Failure#SKIPPED} if it was not asked;
      *     {@link Reading.Failure#ABSENT} if only another name service can be asked, such as that of a container
+     * @param configured the uid of each of {@link ObservationRequest#users}, in the same order; {@link Reading.Failure#ABSENT} if there is no
+     *     such user, {@link Reading.Failure#SKIPPED} if only another name service can be asked, {@link Reading.Failure#NO_TIME} if no time
+     *     was left to ask
      */
     public record AccountFacts(
-            Reading<TextFile> passwd, Reading<TextFile> subuid, List<String> asked, Reading<Bytes> named) {
+            Reading<TextFile> passwd,
+            Reading<TextFile> subuid,
+            List<String> asked,
+            Reading<Bytes> named,
+            List<Reading<Long>> configured) {
         public static final Reading<Bytes> NOT_ASKED = Reading.failed(Reading.Failure.SKIPPED, "");
 
         /**

@@ -19,6 +19,7 @@ import java.util.Set;
  * @param accounts names and uids of users, of which the name service of the machine is asked
  * @param knownUids those of which it need not be asked: what there is to know of them is known, or was asked for a short time ago
  * @param moreAccounts of how many other uids of observed processes that have no account in passwd(5) it is asked in the same call
+ * @param users of the settings, of whom the name service is asked by themselves
  * @param subordinateUids those of the last observation: their processes count as their owner's
  */
 public record ObservationRequest(
@@ -33,6 +34,7 @@ public record ObservationRequest(
         List<String> accounts,
         Set<Long> knownUids,
         int moreAccounts,
+        List<String> users,
         SubordinateUids subordinateUids) {
     /** Creates the request of an observation that explains all used memory, and knows no workload. */
     public ObservationRequest(Set<ProcessId> verified, Set<ProcessId> settled) {
@@ -48,6 +50,7 @@ public record ObservationRequest(
                 List.of(),
                 Set.of(),
                 0,
+                List.of(),
                 SubordinateUids.NONE);
     }
 
@@ -59,5 +62,6 @@ public record ObservationRequest(
         first = List.copyOf(first);
         accounts = List.copyOf(accounts);
         knownUids = Set.copyOf(knownUids);
+        users = List.copyOf(users);
     }
 }

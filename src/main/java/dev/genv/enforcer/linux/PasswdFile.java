@@ -5,7 +5,6 @@ import dev.genv.enforcer.model.SubordinateUids;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -41,8 +40,6 @@ public final class PasswdFile {
         /** A user's name or uid, the first subordinate uid, and their number. */
         private static final Pattern LINE = Pattern.compile("([^:]{1,256}):([0-9]{1,10}):([0-9]{1,10})");
 
-        private static final Pattern UID = Pattern.compile("[0-9]{1,10}");
-
         public record Entry(String user, long first, long count) {}
 
         public static SubuidFile parse(String text) {
@@ -57,15 +54,11 @@ public final class PasswdFile {
         public SubordinateUids of(Accounts accounts) {
             return new SubordinateUids(entries.stream()
                     .flatMap(
-                            entry -> uid(entry.user, accounts)
+                            entry -> accounts
+                                    .find(entry.user)
                                     .map(uid -> new SubordinateUids.Range(uid, entry.first, entry.count))
                                     .stream())
                     .toList());
-        }
-
-        private static Optional<Long> uid(String user, Accounts accounts) {
-            var named = accounts.uidOf(user);
-            return named.isPresent() || !UID.matcher(user).matches() ? named : Optional.of(Long.parseLong(user));
         }
     }
 }

@@ -1,18 +1,28 @@
 package dev.genv.enforcer.model;
 
 import java.util.HashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** The accounts of a machine that are known. Not all users of a directory service are, so a missing user proves nothing. */
 public final class Accounts {
     public static final Accounts NONE = new Accounts(Map.of());
 
+    /** The largest 32-bit number is no uid: the kernel uses it for none. */
+    private static final long HIGHEST_UID = 0xFFFF_FFFEL;
+
+    private static final Pattern UID = Pattern.compile("\\+?([0-9]{1,10})");
+
     private final Map<String, Long> uids;
     private final Map<Long, Set<String>> names;
+    /** The users in the settings with their uids; empty for one who is not found, and of whom that proves nothing. */
+    private final Map<String, Optional<Long>> configured;
 
     public Accounts(Map<String, Long> uids) {
         this.uids = Map.copyOf(uids);
@@ -20,6 +30,26 @@ public final class Accounts {
         // Nearly all uids have one name, and a fleet has thousands of these maps.
         this.uids.forEach((name, uid) -> byUid.merge(uid, Set.of(name), Accounts::both));
         names = Map.copyOf(byUid);
+        configured = Map.of();
+    }
+
+    private Accounts(Accounts accounts, Map<String, Optional<Long>> configured) {
+        uids = accounts.uids;
+        names = accounts.names;
+        this.configured = Map.copyOf(configured);
+    }
+
+    /** Whether a process or an environment is a user's. */
+    public enum Match {
+        YES,
+        NO,
+        UNKNOWN;
+
+        /** Returns yes if one of them is, and no if none is. */
+        public static Match any(Stream<Match> all) {
+            var found = all.collect(Collectors.toSet());
+            return found.contains(YES) ? YES : found.contains(UNKNOWN) ? UNKNOWN : NO;
+        }
     }
 
     /** Returns these accounts and others, without those whose names are also among these. */
@@ -32,13 +62,57 @@ public final class Accounts {
         return new Accounts(all);
     }
 
+    /** Returns these accounts with the users in the settings and their uids; empty for one who is not found. */
+    public Accounts withConfigured(Map<String, Optional<Long>> users) {
+        return new Accounts(this, users);
+    }
+
     public Optional<Long> uidOf(String name) {
         return Optional.ofNullable(uids.get(name));
+    }
+
+    /** Returns the uid of a user as chown(1) reads one: the account of that name, or else the number. A plus sign forces the number. */
+    public Optional<Long> find(String user) {
+        return uidOf(user).or(() -> numberIn(user));
+    }
+
+    /** Returns the uid that a text is, perhaps after a plus sign. */
+    public static Optional<Long> numberIn(String text) {
+        var uid = UID.matcher(text);
+        return uid.matches()
+                ? Optional.of(Long.valueOf(uid.group(1))).filter(number -> number <= HIGHEST_UID)
+                : Optional.empty();
     }
 
     /** Returns all names of a uid, because several accounts may share it; empty if the uid is unknown. */
     public Set<String> namesOf(long uid) {
         return names.getOrDefault(uid, Set.of());
+    }
+
+    /**
+     * Compares a uid with a user in a setting. A user who is not found may have every uid but root's and those of accounts with another name.
+     *
+     * @param uid null if it is unknown
+     */
+    public Match match(String user, @Nullable Long uid) {
+        var isConfigured = configured.containsKey(user);
+        var known = isConfigured ? configured.getOrDefault(user, Optional.empty()) : find(user);
+        if (known.isPresent()) {
+            return uid == null ? Match.UNKNOWN : known.get().equals(uid) ? Match.YES : Match.NO;
+        }
+        if (!isConfigured || (uid != null && uid == 0)) {
+            return Match.NO;
+        }
+        var accounts = uid == null ? Set.<String>of() : namesOf(uid);
+        return accounts.isEmpty()
+                        || accounts.stream().anyMatch(name -> bare(name).equals(bare(user)))
+                ? Match.UNKNOWN
+                : Match.NO;
+    }
+
+    /** Returns a name without its domain and its case: a directory may know an account under several spellings. */
+    private static String bare(String name) {
+        return name.replaceFirst(".*\\\\", "").replaceFirst("@.*", "").toLowerCase(Locale.ROOT);
     }
 
     private static Set<String> both(Set<String> some, Set<String> others) {

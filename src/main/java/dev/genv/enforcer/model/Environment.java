@@ -1,5 +1,6 @@
 package dev.genv.enforcer.model;
 
+import dev.genv.enforcer.model.GpuProcess.Immunity;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -106,14 +107,14 @@ public record Environment(
      *
      * @param dispute how the recorded user, the recorded uid and the real uids of its live pids disagree, as a clause; null if
      *     they agree as far as they are known
-     * @param exempt whether all its live pids belong to exempt users
+     * @param immunity why it is never detached: all its live pids belong to exempt users, or may; null if it may be
      * @param uids the real uids of its live pids, as far as they are known
      * @param account the account of the machine that has the recorded uid: the recorded user, or without a recorded user the first
      *     account with this uid by its name. Null if there is none
      */
     public record Ownership(
             @Nullable String dispute,
-            boolean exempt,
+            @Nullable Immunity immunity,
             Set<Long> uids,
             @Nullable String account) {
         /** No source contradicts the record. */
@@ -124,7 +125,11 @@ public record Environment(
         }
 
         public Ownership(@Nullable String dispute, boolean exempt, Set<Long> uids) {
-            this(dispute, exempt, uids, null);
+            this(
+                    dispute,
+                    exempt ? new Immunity(Immunity.Kind.EXEMPT, "all its live processes belong to exempt users") : null,
+                    uids,
+                    null);
         }
 
         public boolean isDisputed() {

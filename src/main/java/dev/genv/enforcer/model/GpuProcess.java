@@ -153,7 +153,9 @@ public record GpuProcess(
             /** The machine needs the process: a GPU or display server, a kernel thread, the service itself. */
             PROTECTED,
             /** The process belongs to an exempt user. */
-            EXEMPT
+            EXEMPT,
+            /** It is unknown whether the process belongs to an exempt user. */
+            PERHAPS_EXEMPT
         }
     }
 

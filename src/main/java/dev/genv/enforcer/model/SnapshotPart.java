@@ -11,5 +11,7 @@ public enum SnapshotPart implements Labelled {
     /** The active environments ({@code envs.json}). */
     ENVIRONMENTS,
     /** The attached devices ({@code devices.json}). */
-    ATTACHMENTS
+    ATTACHMENTS,
+    /** The uids of the users whom settings exempt: missing if one is not found, so that nothing is done to whoever may be this user. */
+    EXEMPT_USERS
 }

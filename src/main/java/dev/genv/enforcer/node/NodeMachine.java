@@ -82,7 +82,11 @@ public final class NodeMachine implements Machine, Closeable {
         this.gpus = gpus;
         proc = new ProcFs(paths.proc());
         var searches = proc.forSearches();
-        accounts = new AccountFiles(proc, new ChildProcess("getent", paths.lookupTimeout()));
+        accounts = new AccountFiles(
+                proc,
+                new ChildProcess("getent", paths.lookupTimeout()),
+                new ChildProcess("id", paths.lookupTimeout()),
+                paths.lookupTimeout());
         programs = new ProgramFiles(proc, paths.programs());
         processes = new ProcessReader(proc);
         searched = new ProcessReader(searches);

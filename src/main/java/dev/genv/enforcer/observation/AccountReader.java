@@ -12,6 +12,8 @@ import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.SubordinateUids;
+import dev.genv.enforcer.observation.ConfiguredUsers.ConfiguredUser;
+import dev.genv.enforcer.observation.NameService.Found;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -28,20 +30,59 @@ import org.jspecify.annotations.Nullable;
  * The accounts of a machine, by passwd(5) and its name service, and their subordinate uids, subuid(5). A file is parsed only if its version is
  * new.
  */
-final class AccountReader {
+public final class AccountReader {
     private final ParsedFile<Accounts> passwd = new ParsedFile<>(PasswdFile::parse, Accounts.NONE);
     private final ParsedFile<SubuidFile> subuid = new ParsedFile<>(SubuidFile::parse, SubuidFile.EMPTY);
 
-    private final NameService nameService;
+    private final NameService nameService = new NameService();
+    private final ConfiguredUsers configured;
     /** Of both; it is large, and rarely changes. */
     private Accounts accounts = Accounts.NONE;
 
     private Accounts fromFile = Accounts.NONE;
     private Map<String, Long> fromService = Map.of();
+    private KnownAccounts earlier = KnownAccounts.NONE;
 
-    /** @param configured the names of users in the settings */
-    AccountReader(Collection<String> configured) {
-        nameService = new NameService(configured);
+    /** @param configured the users whom settings name */
+    AccountReader(Collection<ConfiguredUser> configured) {
+        this.configured = new ConfiguredUsers(configured);
+    }
+
+    /**
+     * What the name service of a machine found, for another run of the service.
+     *
+     * @param machine the id of the machine; null if it is unknown
+     * @param configured by the users in the settings
+     * @param others by their names
+     */
+    public record KnownAccounts(@Nullable String machine, Map<String, Found> configured, Map<String, Found> others) {
+        public static final KnownAccounts NONE = new KnownAccounts(null, Map.of(), Map.of());
+        /** Users record names, and the directory may have very many. */
+        static final int MOST_OTHERS = 1_000;
+
+        private static final long KEPT_SECONDS = 24 * 60 * 60;
+
+        public KnownAccounts {
+            configured = Map.copyOf(configured);
+            others = Map.copyOf(others);
+        }
+
+        /** Returns those of this machine that were found in the last day. What was found in the future was found now: the clock was set back. */
+        KnownAccounts on(@Nullable String now, long at) {
+            return machine == null || !machine.equals(now)
+                    ? NONE
+                    : new KnownAccounts(machine, latest(configured, at), latest(others, at));
+        }
+
+        private static Map<String, Found> latest(Map<String, Found> found, long at) {
+            var latest = new HashMap<String, Found>();
+            found.forEach((user, its) -> {
+                if (at - its.at() < KEPT_SECONDS) {
+                    latest.put(user, new Found(its.uid(), Math.min(at, its.at())));
+                }
+            });
+            return latest;
+        }
     }
 
     record HostAccounts(Accounts accounts, SubordinateUids subordinateUids) {
@@ -68,16 +109,26 @@ final class AccountReader {
     /**
      * Returns the present accounts; the last known ones, with a problem, if they cannot be read. A machine without subuid(5) has none.
      *
+     * @param machine the id of the machine; null if it is unknown
      * @param ticks when they were read, in clock ticks since boot
+     * @param at the same by the wall clock, in seconds since 1970
      */
-    HostAccounts read(AccountFacts facts, long ticks, Findings findings) {
+    HostAccounts read(AccountFacts facts, @Nullable String machine, long ticks, long at, Findings findings) {
         passwd.read(facts.passwd(), "the accounts of this host cannot be read from /etc/passwd: ", findings);
-        nameService.learn(facts.asked(), facts.named(), ticks, findings);
+        if (machine != null) {
+            var known = earlier.on(machine, at);
+            configured.restore(known.configured);
+            nameService.restore(known.others);
+            earlier = KnownAccounts.NONE;
+        }
+        configured.learn(facts.configured(), ticks, at, findings);
+        nameService.learn(facts.asked(), facts.named(), ticks, at, findings);
         if (fromFile != passwd.latest || !fromService.equals(nameService.accounts())) {
             fromFile = passwd.latest;
             fromService = nameService.accounts();
             accounts = fromFile.with(fromService);
         }
+        accounts = configured.resolve(accounts, findings);
         if (facts.subuid() instanceof Reading.Failed<TextFile>(var failure, var _)
                 && failure == Reading.Failure.ABSENT) {
             return new HostAccounts(accounts, SubordinateUids.NONE);
@@ -86,7 +137,7 @@ final class AccountReader {
         return new HostAccounts(accounts, subuid.latest.of(accounts));
     }
 
-    /** Returns those of these users, names or uids, of which the name service is to be asked besides those of the settings. */
+    /** Returns those of these users, names or uids, of which the name service is to be asked. */
     List<String> unknown(Collection<String> users) {
         return nameService.next(users, passwd.latest);
     }
@@ -101,14 +152,23 @@ final class AccountReader {
         return nameService.knownUids(users);
     }
 
+    /** Returns the users of the settings of whom the name service is to be asked. */
+    List<String> unknownConfigured() {
+        return configured.next(passwd.latest);
+    }
+
+    void restore(KnownAccounts known) {
+        earlier = known;
+    }
+
+    /** Returns what the name service found. */
+    KnownAccounts known(@Nullable String machine) {
+        return new KnownAccounts(machine, configured.found(), nameService.found(KnownAccounts.MOST_OTHERS));
+    }
+
     /** Returns the names and uids of the users who have subordinate uids. */
     Stream<String> subordinateOwners() {
         return subuid.latest.entries().stream().map(SubuidFile.Entry::user);
-    }
-
-    /** Whether those of the users in the settings can be known. */
-    boolean hasAccounts() {
-        return !passwd.version.isEmpty() && !nameService.hidesUsers(passwd.latest);
     }
 
     /**

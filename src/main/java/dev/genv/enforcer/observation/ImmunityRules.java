@@ -4,14 +4,15 @@ import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.model.Accounts.Match;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.observation.ConfiguredUsers.ExemptUsers;
 import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -30,11 +31,10 @@ import org.jspecify.annotations.Nullable;
  * @param ownPid the pid of the service itself on the machine
  * @param programs the protected programs that exist
  */
-public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram> programs) {
+public record ImmunityRules(int ownPid, ExemptUsers exempt, List<ProtectedProgram> programs) {
     private static final int FIRST_PROCESS = 1;
 
     public ImmunityRules {
-        exempt = Set.copyOf(exempt);
         programs = List.copyOf(programs);
     }
 
@@ -43,54 +43,46 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
      *
      * @param file its present file; null if there is none, or if it is unknown
      * @param files also the earlier ones
-     * @param uid the user for whom it is protected besides root
      * @param isUnknown whether its present file is unknown, so that any process may run it
      */
     public record ProtectedProgram(
-            ProtectedExecutable executable,
-            @Nullable ProgramFile file,
-            Set<ProgramFile> files,
-            long uid,
-            boolean isUnknown) {
+            ProtectedExecutable executable, @Nullable ProgramFile file, Set<ProgramFile> files, boolean isUnknown) {
         boolean isRunBy(ProgramFile running) {
             return files.contains(running) || (file != null && file.id().equals(running.id()));
         }
 
         /** Whether it is protected for a process of this real uid; an unknown uid may be any. */
-        boolean appliesTo(@Nullable Long user) {
-            return executable.isForAllUsers() || user == null || user == ProtectedExecutable.ROOT_UID || user == uid;
+        Match appliesTo(@Nullable Long uid, Accounts accounts) {
+            return executable.isForAllUsers() || uid == null || uid == ProtectedExecutable.ROOT_UID
+                    ? Match.YES
+                    : accounts.match(executable.user(), uid);
         }
     }
 
     /**
      * Resolves the settings on a machine.
      *
-     * @param exemptUsers names or uids of users whose processes are never terminated
      * @param files the files of these programs, in the same order
      * @param history their earlier files, to which these are added
      * @throws IllegalArgumentException if not all programs are in it
      */
     public static ImmunityRules of(
-            List<String> exemptUsers,
+            ExemptUsers exempt,
             List<ProtectedExecutable> executables,
             int ownPid,
-            Accounts accounts,
             List<Reading<ProgramFile>> files,
             ProgramHistory history,
             Findings findings) {
         if (files.size() != executables.size()) {
             throw new IllegalArgumentException("not all protected programs are in it");
         }
-        var users = new ConfiguredUsers(accounts, findings);
-        var exempt = users.exempt(exemptUsers);
         var programs = new ArrayList<ProtectedProgram>();
         for (var i = 0; i < files.size(); i++) {
             var executable = executables.get(i);
-            var owner = users.owner(executable);
             switch (files.get(i)) {
                 case Reading.Value<ProgramFile>(var file) ->
-                    programs.add(new ProtectedProgram(
-                            executable, file, history.record(executable.path(), file), owner, false));
+                    programs.add(
+                            new ProtectedProgram(executable, file, history.record(executable.path(), file), false));
                 case Reading.Failed<ProgramFile>(var failure, var reason) -> {
                     executable.problem(failure, reason).ifPresent(findings::add);
                     // Its processes may still run, for example while an upgrade replaces the file, and they must stay
@@ -98,7 +90,7 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
                     var isUnknown = failure != Failure.ABSENT && failure != Failure.UNTRUSTED;
                     var known = history.known(executable.path());
                     if (isUnknown || !known.isEmpty()) {
-                        programs.add(new ProtectedProgram(executable, null, known, owner, isUnknown));
+                        programs.add(new ProtectedProgram(executable, null, known, isUnknown));
                     }
                 }
             }
@@ -113,10 +105,16 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
         if (reason != null) {
             return new Immunity(Immunity.Kind.PROTECTED, reason);
         }
-        var uid = process.uid();
-        return uid != null && exempt.contains(uid)
-                ? new Immunity(Immunity.Kind.EXEMPT, "it belongs to uid %d, which is exempt".formatted(uid))
-                : null;
+        var exemption = exempt.immunity(process.uid());
+        return exemption != null
+                ? exemption
+                : Optional.ofNullable(whatItRuns(process, Match.UNKNOWN))
+                        .map(
+                                program -> new Immunity(
+                                        Immunity.Kind.PERHAPS_EXEMPT,
+                                        program
+                                                + ", and it is unknown whether it belongs to the user for whom that is protected"))
+                        .orElse(null);
     }
 
     private @Nullable String whatItIs(ObservedProcess process) {
@@ -126,12 +124,12 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
         if (process.pid() == ownPid) {
             return "it is genv-enforcer itself";
         }
-        return process.kernelThread() ? "it is a kernel thread" : whatItRuns(process);
+        return process.kernelThread() ? "it is a kernel thread" : whatItRuns(process, Match.YES);
     }
 
-    private @Nullable String whatItRuns(ObservedProcess process) {
+    private @Nullable String whatItRuns(ObservedProcess process, Match applies) {
         var candidates = programs.stream()
-                .filter(program -> program.appliesTo(process.uid()))
+                .filter(program -> program.appliesTo(process.uid(), exempt.accounts()) == applies)
                 .toList();
         if (candidates.isEmpty()) {
             return null;
@@ -157,48 +155,6 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
             }
         }
         return null;
-    }
-
-    /** Resolves the users that settings name, by name or uid, with the accounts of one machine. */
-    record ConfiguredUsers(Accounts accounts, Findings findings) {
-        private static final Pattern UID = Pattern.compile("[0-9]{1,10}");
-
-        /** Returns the users whom the settings give by name, which only the accounts of the machine can resolve. */
-        static Stream<String> named(Collection<String> exempt, Collection<ProtectedExecutable> programs) {
-            return Stream.concat(
-                            exempt.stream(),
-                            programs.stream()
-                                    .filter(program -> !program.isForAllUsers())
-                                    .map(ProtectedExecutable::user))
-                    .filter(user -> !UID.matcher(user).matches());
-        }
-
-        Set<Long> exempt(Collection<String> users) {
-            return users.stream()
-                    .flatMap(user -> uid(user, "GENV_ENFORCER_EXEMPT_USERS").stream())
-                    .collect(Collectors.toSet());
-        }
-
-        /** Returns the uid for which a program is protected besides root; root's uid if there is none. */
-        long owner(ProtectedExecutable program) {
-            return program.isForAllUsers()
-                    ? ProtectedExecutable.ROOT_UID
-                    : uid(program.user(), ProtectedExecutable.SETTING).orElse(ProtectedExecutable.ROOT_UID);
-        }
-
-        private Optional<Long> uid(String user, String setting) {
-            if (UID.matcher(user).matches()) {
-                return Optional.of(Long.valueOf(user));
-            }
-            var uid = accounts.uidOf(user);
-            if (uid.isEmpty()) {
-                findings.add(
-                        ProblemCode.SETTING_USER_UNKNOWN,
-                        "user %s of %s is no account that is known of this host: give the uid instead"
-                                .formatted(user, setting));
-            }
-            return uid;
-        }
     }
 
     /**
@@ -242,7 +198,7 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
         static final String SETTING = "GENV_ENFORCER_PROTECTED_EXECUTABLES";
         static final long ROOT_UID = 0;
         private static final String ROOT = "0";
-        private static final Pattern VALUE = Pattern.compile("(/.*?[^@])(?:@([^@/:]+))?");
+        private static final Pattern VALUE = Pattern.compile("(/.*?[^@])(?:@([^/:]+))?");
 
         /** The programs that a GPU machine needs: GPU servers and display servers. */
         static final List<ProtectedExecutable> BUILT_IN = Stream.of(
@@ -266,6 +222,11 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
 
         boolean isForAllUsers() {
             return user.equals(EVERYBODY);
+        }
+
+        /** Returns the user besides root for whom it is protected; empty if there is none, or for every user. */
+        Optional<String> oneUser() {
+            return Optional.of(user).filter(one -> !one.equals(ROOT) && !isForAllUsers());
         }
 
         /** Returns the problem of a file that was not identified; empty if a built-in one does not exist, as on most machines. */
@@ -292,8 +253,10 @@ public record ImmunityRules(int ownPid, Set<Long> exempt, List<ProtectedProgram>
             var match = VALUE.matcher(text);
             try {
                 if (match.matches()) {
-                    var user = match.group(2);
-                    return new ProtectedExecutable(Path.of(match.group(1)), user == null ? ROOT : user);
+                    var user = match.group(2) == null ? ROOT : match.group(2);
+                    if (user.equals(EVERYBODY) || ConfiguredUsers.isUser(user)) {
+                        return new ProtectedExecutable(Path.of(match.group(1)), user);
+                    }
                 }
             } catch (InvalidPathException e) {
                 // The same message applies.

@@ -12,6 +12,7 @@ import dev.genv.enforcer.model.Environment.Ownership;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.observation.ConfiguredUsers.ExemptUsers;
 import dev.genv.enforcer.observation.StateParser.State;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -41,8 +42,7 @@ public record LiveState(
         Map<Integer, Membership.Unknown> listed) {
     private static final int MAX_SHOWN = 20;
 
-    public static LiveState of(
-            State state, LivenessFacts liveness, Accounts accounts, Set<Long> exempt, Findings findings) {
+    public static LiveState of(State state, LivenessFacts liveness, ExemptUsers exempt, Findings findings) {
         var envs = content(state.envs(), SnapshotPart.ENVIRONMENTS, EnvsFile.EMPTY, findings);
         var file = content(state.devices(), SnapshotPart.ATTACHMENTS, DevicesFile.EMPTY, findings);
         findings.addAll(state.problems());
@@ -53,7 +53,7 @@ public record LiveState(
             processes.forEach(process -> running.put(process.pid(), process));
         }
         var active = active(envs.environments(), liveness, running, findings);
-        var environments = new OwnershipResolver(running, accounts, exempt).resolve(active);
+        var environments = new OwnershipResolver(running, exempt.accounts(), exempt).resolve(active);
         if (state.devices() instanceof State.File.Absent && !environments.isEmpty()) {
             findings.miss(SnapshotPart.ATTACHMENTS);
             findings.add(ProblemCode.STATE_INCOMPLETE, "devices.json is missing although environments are active");
@@ -201,7 +201,7 @@ public record LiveState(
      *
      * @param running by pid
      */
-    record OwnershipResolver(Map<Integer, LiveProcess> running, Accounts accounts, Set<Long> exempt) {
+    record OwnershipResolver(Map<Integer, LiveProcess> running, Accounts accounts, ExemptUsers exempt) {
         private static final int TOLD = 8;
 
         /** Returns the environments with their owners, and with their live pids only, because there may be many others. */
@@ -229,7 +229,9 @@ public record LiveState(
                     pids,
                     new Ownership(
                             dispute(recorded, claims).orElse(null),
-                            !uids.isEmpty() && exempt.containsAll(uids),
+                            exempt.immunity(pids.stream()
+                                    .flatMap(pid -> Stream.ofNullable(running.get(pid)))
+                                    .toList()),
                             uids,
                             account(recorded).orElse(null)));
         }

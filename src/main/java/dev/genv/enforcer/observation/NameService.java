@@ -10,9 +10,9 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.regex.Pattern;
@@ -22,10 +22,9 @@ import java.util.stream.Stream;
 /**
  * The accounts that the name service of a machine (NSS) knows besides passwd(5), such as those of LDAP. It is asked for some of them in each
  * observation, and its answers are kept: it may be slow, and users can record any names. A directory that is out of reach looks like one
- * without the account. So an account that was found stays known for a day in which it is not found, and one of the settings for good. Times
- * are in clock ticks since boot.
+ * without the account. So an account that was found stays known for a day in which it is not found. Times are in clock ticks since boot.
  */
-final class NameService {
+public final class NameService {
     static final int MOST_ASKED = 32;
     static final long MINUTE = 100 * 60;
     static final long HOUR = 60 * MINUTE;
@@ -34,36 +33,77 @@ final class NameService {
     static final int MOST_UNKNOWN = 1_000;
 
     private static final int MOST_DOUBLINGS = 6;
+    private static final long TICKS_PER_SECOND = 100;
 
     /** A uid, or a name that is no option of getent(1), no number, and the same bytes in every locale. */
     private static final Pattern KEY =
             Pattern.compile("[0-9]{1,10}|(?![0-9]+$)[A-Za-z0-9_.][A-Za-z0-9_.@\\\\$+ -]{0,255}");
 
-    private static final Pattern UID = Pattern.compile("[0-9]+");
-
-    private final Set<String> configured;
     /** By name or uid, what was asked longest ago first. */
     private final Map<String, Answer> answers = new LinkedHashMap<>();
 
+    private final Pause pause = new Pause(MOST_DOUBLINGS);
+    private Map<String, Found> restored = Map.of();
     private Map<String, Long> accounts = Map.of();
     private int most = MOST_ASKED;
     /** How many more may be asked for in the next call. */
     private int room;
 
-    private int failures;
-    private String problem = "";
-    private long failedAt;
     private long now;
+
+    /**
+     * An account that a name service found.
+     *
+     * @param at when, by the wall clock, in seconds since 1970
+     */
+    public record Found(long uid, long at) {}
 
     /**
      * @param uids by name; empty if the account is unknown
      * @param foundAt when they were found; since when the account is unknown
+     * @param at the same by the wall clock
      */
-    private record Answer(long askedAt, Map<String, Long> uids, long foundAt) {}
+    private record Answer(long askedAt, Map<String, Long> uids, long foundAt, long at) {}
 
-    /** @param configured the names in the settings */
-    NameService(Collection<String> configured) {
-        this.configured = new LinkedHashSet<>(configured);
+    /** When a name service is asked again after failures: a minute later at first, after each further one twice as late. */
+    static final class Pause {
+        private final int mostDoublings;
+        private int failures;
+        private long failedAt;
+        private String problem = "";
+
+        Pause(int mostDoublings) {
+            this.mostDoublings = mostDoublings;
+        }
+
+        /** @param failure why there was no answer, as a clause; empty if there was one */
+        void record(Optional<String> failure, long now) {
+            failures = failure.isEmpty() ? 0 : failures + 1;
+            failedAt = now;
+            problem = failure.map("the name service of this host does not answer: "::concat)
+                    .orElse("");
+        }
+
+        /** Begins again, because the clock does. */
+        void restart(long now) {
+            failedAt = now;
+        }
+
+        boolean isOver(long now) {
+            return failures == 0 || now - failedAt >= Math.min(MINUTE << Math.min(failures - 1, mostDoublings), HOUR);
+        }
+
+        void report(Findings findings) {
+            if (!problem.isEmpty()
+                    && findings.problems().stream()
+                            .noneMatch(other -> other.detail().equals(problem))) {
+                findings.add(ProblemCode.PASSWD_UNREADABLE, problem);
+            }
+        }
+    }
+
+    static boolean canBeAsked(String user) {
+        return KEY.matcher(user).matches();
     }
 
     /**
@@ -71,48 +111,48 @@ final class NameService {
      *
      * @param all the names and uids for which it was asked; at most {@link #MOST_ASKED} count
      */
-    void learn(List<String> all, Reading<Bytes> reading, long ticks, Findings findings) {
+    void learn(List<String> all, Reading<Bytes> reading, long ticks, long at, Findings findings) {
         var asked = all.stream().limit(MOST_ASKED).toList();
         if (ticks < now) { // the host was started again
-            answers.replaceAll((_, answer) -> new Answer(ticks, answer.uids, ticks));
-            failedAt = ticks;
+            answers.replaceAll((_, answer) -> new Answer(ticks, answer.uids, ticks, answer.at));
+            pause.restart(ticks);
         }
         now = ticks;
+        restored.forEach((name, its) -> {
+            var age = (at - its.at) * TICKS_PER_SECOND;
+            answers.putIfAbsent(name, new Answer(now - HOUR, Map.of(name, its.uid), now - age, its.at));
+        });
+        restored = Map.of();
         switch (reading) {
             case Reading.Value<Bytes>(var lines) -> {
                 var found = PasswdFile.uidsByName(lines.text());
-                asked.forEach(key -> record(key, found, true));
-                failures = 0;
-                problem = "";
+                asked.forEach(key -> record(key, found, at, true));
+                pause.record(Optional.empty(), now);
                 most = Math.min(2 * most, MOST_ASKED);
             }
             case Reading.Failed<Bytes>(var failure, var _) when failure == Failure.SKIPPED -> {}
             case Reading.Failed<Bytes>(var failure, var reason) -> {
-                asked.forEach(key -> record(key, Map.of(), false));
-                failures++;
-                failedAt = now;
+                asked.forEach(key -> record(key, Map.of(), at, false));
+                pause.record(Optional.of(reason).filter(_ -> failure != Failure.ABSENT), now);
                 most = Math.max(most / 2, 1); // so many may need too long
-                problem = failure == Failure.ABSENT ? "" : "the name service of this host does not answer: " + reason;
             }
         }
         accounts = new HashMap<>();
         answers.values().forEach(answer -> accounts.putAll(answer.uids));
-        if (!problem.isEmpty()) {
-            findings.add(ProblemCode.PASSWD_UNREADABLE, problem);
-        }
+        pause.report(findings);
     }
 
-    private void record(String key, Map<String, Long> found, boolean isAnswer) {
+    private void record(String key, Map<String, Long> found, long at, boolean isAnswer) {
         var former = answers.remove(key);
         var uids = new HashMap<>(found);
         uids.entrySet()
                 .removeIf(account -> !key.equals(account.getKey())
                         && !key.equals(account.getValue().toString()));
-        if (uids.isEmpty() && former != null && !former.uids.isEmpty() && (!isAnswer || isKept(key, former))) {
-            answers.put(key, new Answer(now, former.uids, isAnswer ? former.foundAt : now));
+        if (uids.isEmpty() && former != null && !former.uids.isEmpty() && (!isAnswer || age(former.foundAt) < DAY)) {
+            answers.put(key, new Answer(now, former.uids, isAnswer ? former.foundAt : now, former.at));
         } else {
             var isStillUnknown = uids.isEmpty() && former != null && former.uids.isEmpty();
-            answers.put(key, new Answer(now, uids, isStillUnknown ? former.foundAt : now));
+            answers.put(key, new Answer(now, uids, isStillUnknown ? former.foundAt : now, at));
         }
         var unknown = answers.entrySet().stream()
                 .filter(answer -> answer.getValue().uids.isEmpty())
@@ -123,38 +163,44 @@ final class NameService {
         }
     }
 
-    private boolean isKept(String key, Answer former) {
-        return configured.contains(key) || age(former.foundAt) < DAY;
-    }
-
-    /** Whether it does not answer, and a user of the settings is known neither by it nor here. */
-    boolean hidesUsers(Accounts local) {
-        return !problem.isEmpty()
-                && configured.stream().anyMatch(user -> !isIn(local, user) && !accounts.containsKey(user));
-    }
-
     /** Returns the uids of the accounts by their names. */
     Map<String, Long> accounts() {
         return accounts;
     }
 
+    /** Returns the accounts that were found, at most so many, to continue in another run of the service. */
+    Map<String, Found> found(int most) {
+        var found = new HashMap<String, Found>();
+        for (var answer : List.copyOf(answers.values()).reversed()) {
+            answer.uids.forEach((name, uid) -> {
+                if (found.size() < most) {
+                    found.putIfAbsent(name, new Found(uid, answer.at));
+                }
+            });
+        }
+        return found;
+    }
+
+    /** Continues with accounts that were found before; each is asked for again. */
+    void restore(Map<String, Found> found) {
+        restored = found;
+    }
+
     /**
-     * Returns what to ask now: users that were not asked for before, or not found a minute ago, or found an hour ago. Those of the settings
-     * come first, and are asked for until they are found; then those that were found. After a failure nothing is asked for a minute, after
-     * further ones for up to an hour.
+     * Returns what to ask now: users that were not asked for before, or not found a minute ago, or found an hour ago. Those that were found
+     * come first. After a failure nothing is asked for a minute, after further ones for up to an hour.
      */
     List<String> next(Collection<String> users, Accounts local) {
-        var isPaused = failures > 0 && age(failedAt) < Math.min(MINUTE << Math.min(failures - 1, MOST_DOUBLINGS), HOUR);
-        List<String> asked = isPaused
-                ? List.of()
-                : Stream.of(configured.stream(), users.stream(), unknownUids())
-                        .flatMap(Function.identity())
+        var isOver = pause.isOver(now);
+        List<String> asked = isOver
+                ? Stream.concat(users.stream(), unknownUids())
                         .distinct()
-                        .filter(user -> KEY.matcher(user).matches() && isDue(user) && !isIn(local, user))
+                        .filter(user -> canBeAsked(user) && isDue(user) && !isIn(local, user))
                         .sorted(Comparator.comparingInt(this::rank))
                         .limit(most)
-                        .toList();
-        room = isPaused ? 0 : most - asked.size();
+                        .toList()
+                : List.of();
+        room = isOver ? most - asked.size() : 0;
         return asked;
     }
 
@@ -163,7 +209,7 @@ final class NameService {
         return answers.entrySet().stream()
                 .filter(answer -> answer.getValue().uids.isEmpty() && age(answer.getValue().foundAt) < HOUR)
                 .map(Map.Entry::getKey)
-                .filter(user -> UID.matcher(user).matches());
+                .filter(user -> Accounts.numberIn(user).isPresent());
     }
 
     /** Returns of how many users besides those of {@link #next} it may be asked. */
@@ -175,26 +221,25 @@ final class NameService {
     Set<Long> knownUids(Collection<String> users) {
         var known = answers.keySet().stream().filter(user -> !isDue(user));
         return Stream.concat(users.stream().limit(MOST_UNKNOWN), known)
-                .filter(user -> UID.matcher(user).matches())
+                .filter(user -> Accounts.numberIn(user).isPresent())
                 .map(Long::valueOf)
                 .collect(Collectors.toUnmodifiableSet());
     }
 
     private boolean isDue(String user) {
         var answer = answers.get(user);
-        return answer == null
-                || age(answer.askedAt) >= (answer.uids.isEmpty() ? MINUTE : HOUR)
-                || (answer.uids.isEmpty() && configured.contains(user));
+        return answer == null || age(answer.askedAt) >= (answer.uids.isEmpty() ? MINUTE : HOUR);
     }
 
     private int rank(String user) {
         var answer = answers.get(user);
-        return configured.contains(user) ? 0 : answer == null ? 2 : answer.uids.isEmpty() ? 3 : 1;
+        return answer == null ? 2 : answer.uids.isEmpty() ? 3 : 1;
     }
 
     private static boolean isIn(Accounts local, String user) {
-        return UID.matcher(user).matches()
-                ? !local.namesOf(Long.parseLong(user)).isEmpty()
+        var uid = Accounts.numberIn(user);
+        return uid.isPresent()
+                ? !local.namesOf(uid.get()).isEmpty()
                 : local.uidOf(user).isPresent();
     }
 

@@ -24,10 +24,11 @@ import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.observation.AccountReader.HostAccounts;
+import dev.genv.enforcer.observation.AccountReader.KnownAccounts;
 import dev.genv.enforcer.observation.AccountReader.RecordedNames;
+import dev.genv.enforcer.observation.ConfiguredUsers.ExemptUsers;
 import dev.genv.enforcer.observation.GpuListing.DeviceStatuses;
 import dev.genv.enforcer.observation.GpuListing.GpuHistory;
-import dev.genv.enforcer.observation.ImmunityRules.ConfiguredUsers;
 import dev.genv.enforcer.observation.ImmunityRules.ProgramHistory;
 import dev.genv.enforcer.observation.ListedProcesses.UnreadProcesses;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
@@ -79,7 +80,8 @@ public final class Observer {
     private final MembershipResolver memberships;
     private final Workloads workloads = new Workloads();
     private final ProgramHistory programHistory = new ProgramHistory();
-    private ImmunityRules immunity = new ImmunityRules(0, Set.of(), List.of());
+    private ImmunityRules immunity = new ImmunityRules(0, ExemptUsers.NONE, List.of());
+    private KnownAccounts known = KnownAccounts.NONE;
     private Map<ProcessId, ProgramEnviron> environs = Map.of();
     private List<String> users = List.of();
     private List<DeviceStatus> statuses = List.of();
@@ -90,7 +92,7 @@ public final class Observer {
         stateParser = new StateParser(settings.stateDirectory());
         memberships = new MembershipResolver(settings.overwrittenIsOutside());
         unlisted = new UnlistedProcesses(settings.unlistedMemory());
-        accountReader = new AccountReader(configuredUsers().toList());
+        accountReader = new AccountReader(settings.configuredUsers());
     }
 
     /**
@@ -98,15 +100,18 @@ public final class Observer {
      *
      * @param verified the processes whose exit the service waits for
      * @param hasAskedStatus whether it was asked what the driver measures on the devices. If not, what the last answer said is kept
+     * @param at when, by the wall clock, in seconds since 1970: for what another run of the service continues with
      * @throws IllegalArgumentException if the facts are not of all {@link ObserverSettings#programs}
      */
-    public Snapshot observe(HostFacts facts, Set<ProcessId> verified, boolean hasAskedStatus) {
+    public Snapshot observe(HostFacts facts, Set<ProcessId> verified, boolean hasAskedStatus, long at) {
         var findings = new Findings();
         var privileges = new Privileges(settings, facts.access());
         var missingPrivileges = privileges.missing();
         var other = otherEnforcer(facts.enforcers(), findings);
         missingPrivileges.forEach(privilege -> findings.add(privilege.problem()));
-        accounts = accountReader.read(facts.accounts(), facts.machine().beforeState(), findings);
+        accounts = accountReader.read(
+                facts.accounts(), machineId(facts.machine()), facts.machine().beforeState(), at, findings);
+        known = accountReader.known(machineId(facts.machine()));
         immunity = immunity(facts.access().pid(), facts.programs(), findings);
         var listing = listing(facts, privileges);
         findings.addAll(listing.problems());
@@ -114,7 +119,7 @@ public final class Observer {
         var present = listedProcesses.observe(listing, facts, findings);
         unread.observe(facts.allProcesses(), findings);
         var state = stateParser.parse(facts.earlierState(), facts.state());
-        var live = LiveState.of(state, facts.liveness(), accounts.accounts(), immunity.exempt(), findings);
+        var live = LiveState.of(state, facts.liveness(), immunity.exempt(), findings);
         recordedNames.observe(live.environments());
         workloads.begin();
         var session = memberships.begin(
@@ -164,9 +169,7 @@ public final class Observer {
                         facts.machine().beforeState(),
                         privileges.isOutsideHostPid() ? Set.of() : ended(facts.verified(), verified),
                         missingPrivileges.stream().map(MissingPrivilege::name).toList(),
-                        privileges.isOutsideHostPid()
-                                ? settings.advice().namespaceReason()
-                                : other.or(this::unresolvedUsers).orElse(null),
+                        privileges.isOutsideHostPid() ? settings.advice().namespaceReason() : other.orElse(null),
                         state.lockWait(),
                         driver(facts.machine()),
                         accounts.accounts(),
@@ -179,8 +182,18 @@ public final class Observer {
         return memberships.listings();
     }
 
+    /** Returns the accounts that the name service found, to continue with them in another run of the service. */
+    public KnownAccounts knownAccounts() {
+        return known;
+    }
+
     public void restore(Listings listings) {
         memberships.restore(listings);
+    }
+
+    public void restore(KnownAccounts earlier) {
+        known = earlier;
+        accountReader.restore(earlier);
     }
 
     private GpuProcess resolve(
@@ -219,11 +232,8 @@ public final class Observer {
                 accountReader.unknown(users),
                 accountReader.knownUids(users),
                 accountReader.room(),
+                accountReader.unknownConfigured(),
                 accounts.subordinateUids());
-    }
-
-    private Stream<String> configuredUsers() {
-        return ConfiguredUsers.named(settings.exemptUsers(), settings.programs());
     }
 
     /**
@@ -259,21 +269,12 @@ public final class Observer {
 
     private ImmunityRules immunity(int ownPid, List<Reading<ProgramFile>> programs, Findings findings) {
         return ImmunityRules.of(
-                settings.exemptUsers(),
+                new ExemptUsers(settings.exemptUsers(), accounts.accounts()),
                 settings.programs(),
                 ownPid,
-                accounts.accounts(),
                 programs,
                 programHistory,
                 findings);
-    }
-
-    private Optional<String> unresolvedUsers() {
-        return accountReader.hasAccounts() || configuredUsers().findAny().isEmpty()
-                ? Optional.empty()
-                : Optional.of(
-                        "/etc/passwd of this host could not be read yet, or its name service does not answer, so the uids of"
-                                + " users in the settings are unknown");
     }
 
     private GpuListing listing(HostFacts facts, Privileges privileges) {
@@ -319,6 +320,10 @@ public final class Observer {
             case Directory.Absent _ -> false;
             case Directory.UserMount _, Directory.Stale _, Directory.Unreadable _ -> null;
         };
+    }
+
+    private static @Nullable String machineId(MachineFacts machine) {
+        return MACHINE.matcher(machine.machineId()).matches() ? machine.machineId() : null;
     }
 
     /** Machines that were copied have the same id, but none of them has the boot of another. */

@@ -4,17 +4,21 @@ import dev.genv.enforcer.host.HostFacts.AccessFacts;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.observation.ConfiguredUsers.ConfiguredUser;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * What the observer of a machine must know besides its facts.
  *
  * @param protectedExecutables programs that are never terminated, besides the built-in ones
  * @param exemptUsers names or uids of users whose processes are never terminated
+ * @param limitedUsers the users who have limits of their own
  * @param requireHostPid whether to act only in the first PID namespace, to which the GPU tool's pids belong
  * @param acts whether any action is executed
  * @param signals whether processes are terminated
@@ -29,6 +33,7 @@ public record ObserverSettings(
         String stateDirectory,
         List<ProtectedExecutable> protectedExecutables,
         List<String> exemptUsers,
+        List<ConfiguredUser> limitedUsers,
         boolean requireHostPid,
         boolean acts,
         boolean signals,
@@ -39,11 +44,25 @@ public record ObserverSettings(
     public ObserverSettings {
         protectedExecutables = List.copyOf(protectedExecutables);
         exemptUsers = List.copyOf(exemptUsers);
+        limitedUsers = List.copyOf(limitedUsers);
     }
 
     /** Returns all protected programs, in the order in which {@link dev.genv.enforcer.host.HostFacts#programs} answers for them. */
     public List<ProtectedExecutable> programs() {
         return ProtectedExecutable.with(protectedExecutables);
+    }
+
+    /** Returns the users whom settings name. */
+    List<ConfiguredUser> configuredUsers() {
+        return Stream.of(
+                        exemptUsers.stream().map(user -> new ConfiguredUser(user, "GENV_ENFORCER_EXEMPT_USERS", true)),
+                        protectedExecutables.stream()
+                                .flatMap(program -> program.oneUser().stream())
+                                .map(user -> new ConfiguredUser(user, ProtectedExecutable.SETTING, true)),
+                        limitedUsers.stream())
+                .flatMap(Function.identity())
+                .distinct()
+                .toList();
     }
 
     /** How the service is given a privilege. */

@@ -3,6 +3,7 @@ package dev.genv.enforcer.policy;
 import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -16,6 +17,14 @@ public sealed interface Action {
         return switch (this) {
             case Detach detach -> detach.environment().eid();
             case Terminate terminate -> terminate.process().environmentId().orElse("");
+        };
+    }
+
+    /** Why it is never executed; null if it may be. */
+    default @Nullable Immunity immunity() {
+        return switch (this) {
+            case Terminate terminate -> terminate.process().immunity();
+            case Detach detach -> detach.environment().ownership().immunity();
         };
     }
 

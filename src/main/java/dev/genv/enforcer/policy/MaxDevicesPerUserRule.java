@@ -1,5 +1,6 @@
 package dev.genv.enforcer.policy;
 
+import dev.genv.enforcer.model.Accounts.Match;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Fleet.Appearances;
 import dev.genv.enforcer.model.ProblemCode;
@@ -13,6 +14,7 @@ import dev.genv.enforcer.policy.Rule.RuleBasis;
 import dev.genv.enforcer.policy.Rule.RuleCheck;
 import dev.genv.enforcer.policy.Rule.RuleSetting;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
+import dev.genv.enforcer.policy.RuleConfig.Limits.UserLimit;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -78,14 +80,27 @@ final class MaxDevicesPerUserRule {
                                     .formatted(SafeText.escape(environment.eid()))));
         }
         var hosts = hostsByUser(fleet);
-        held.forEach((user, devices) -> limits.limitFor(user).ifPresent(limit -> {
-            if (devices.size() > limit) {
+        held.forEach((user, devices) -> {
+            if (limits.limitFor(limited -> match(limited, user, devices, fleet)) instanceof UserLimit.Known(var limit)
+                    && devices.size() > limit) {
                 var surplus = Surplus.of(devices, devices.size() - limit, fleet.appearances());
                 var onHosts = MemoryRules.onHosts(fleet, hosts.getOrDefault(user, 0));
                 add(user, devices, surplus, onHosts, check);
                 check.problems().addAll(surplus.problems(user));
             }
-        }));
+        });
+    }
+
+    /** Compares a user who has an own limit with the user in whose name environments count. */
+    private static Match match(String limited, String user, List<Holding> held, Fleet fleet) {
+        return Match.any(held.stream()
+                .flatMap(holding -> fleet.host(holding.host()).stream()
+                        .flatMap(host -> holding.shares().stream()
+                                .map(share -> Limits.match(
+                                        limited,
+                                        user,
+                                        share.environment().uid(),
+                                        host.details().accounts())))));
     }
 
     private static void add(String user, List<Holding> held, Surplus surplus, String onHosts, RuleCheck check) {

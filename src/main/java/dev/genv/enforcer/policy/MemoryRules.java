@@ -1,5 +1,6 @@
 package dev.genv.enforcer.policy;
 
+import dev.genv.enforcer.model.Accounts.Match;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
@@ -15,9 +16,11 @@ import dev.genv.enforcer.policy.MemoryVictims.MemoryUse;
 import dev.genv.enforcer.policy.Rule.RuleBasis;
 import dev.genv.enforcer.policy.Rule.RuleCheck;
 import dev.genv.enforcer.policy.Rule.RuleSetting;
+import dev.genv.enforcer.policy.RuleConfig.Limits.UserLimit;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -133,13 +136,17 @@ final class MemoryRules {
     private static void users(List<Snapshot> hosts, RuleCheck check) {
         var limits = check.limits();
         var byUser = new TreeMap<String, List<MemoryUse>>();
+        var allowed = new HashMap<String, Memory>();
         for (var host : hosts) {
             var environments = host.environmentsById();
             for (var process : host.processes()) {
                 var user = userOf(host, environments, process);
-                if (user == null || limits.limitFor(user).isEmpty()) {
+                if (user == null
+                        || !(limits.limitFor(limited -> match(limited, user, host))
+                                instanceof UserLimit.Known(var limit))) {
                     continue;
                 }
+                allowed.merge(user, Memory.ofMebibytes(limit), (one, other) -> one.compareTo(other) > 0 ? one : other);
                 var known = process.usage().stream()
                         .map(DeviceUsage::memory)
                         .filter(Objects::nonNull)
@@ -156,11 +163,17 @@ final class MemoryRules {
             }
         }
         byUser.forEach((user, uses) -> {
-            var allowed = Memory.ofMebibytes(limits.limitFor(user).orElseThrow());
-            if (MemoryUse.sum(uses).compareTo(allowed) > 0) {
-                addUser(user, uses, allowed, check);
+            var limit = Objects.requireNonNull(allowed.get(user));
+            if (MemoryUse.sum(uses).compareTo(limit) > 0) {
+                addUser(user, uses, limit, check);
             }
         });
+    }
+
+    /** Compares a user who has an own limit with one who is known by an account or by the uid. */
+    private static Match match(String limited, String user, Snapshot host) {
+        var accounts = host.details().accounts();
+        return accounts.match(limited, accounts.find(user).orElse(null));
     }
 
     /** Adds a finding for each machine with a process to terminate, or else for the one with the most memory of the user. */

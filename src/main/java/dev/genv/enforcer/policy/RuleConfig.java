@@ -1,9 +1,11 @@
 package dev.genv.enforcer.policy;
 
+import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.model.Accounts.Match;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import java.time.Duration;
 import java.util.Map;
-import java.util.OptionalInt;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,9 +55,50 @@ public record RuleConfig(RuleMode mode, Limits limits) {
             }
         }
 
-        public OptionalInt limitFor(String user) {
-            var limit = perUser.getOrDefault(user, general);
-            return limit == null ? OptionalInt.empty() : OptionalInt.of(limit);
+        /**
+         * Returns the limit of a user; the largest of several.
+         *
+         * @param match compares a user who has an own limit with this user
+         */
+        public UserLimit limitFor(Function<String, Match> match) {
+            Integer own = null;
+            var mayHaveOwn = false;
+            for (var limit : perUser.entrySet()) {
+                switch (match.apply(limit.getKey())) {
+                    case YES -> own = own == null ? limit.getValue() : Integer.valueOf(Math.max(own, limit.getValue()));
+                    case UNKNOWN -> mayHaveOwn = true;
+                    case NO -> {}
+                }
+            }
+            var limit = own == null ? general : own;
+            return own == null && mayHaveOwn
+                    ? new UserLimit.Unknown()
+                    : limit == null ? new UserLimit.None() : new UserLimit.Known(limit);
+        }
+
+        /**
+         * Compares a user who has an own limit with a user who is known by a recorded name, by an account, or else by the uid. A name that is
+         * another one is another user, even if the account of the first one is not found.
+         */
+        public static Match match(String limited, String user, @Nullable Long uid, Accounts accounts) {
+            var hasName = !user.equals(String.valueOf(uid));
+            var match = hasName && limited.equals(user) ? Match.YES : accounts.match(limited, uid);
+            return hasName && match == Match.UNKNOWN ? Match.NO : match;
+        }
+
+        /** The limit of a user. */
+        public sealed interface UserLimit {
+            record Known(int limit) implements UserLimit {}
+
+            record None() implements UserLimit {}
+
+            /** The user may be one who has an own limit, and whose account is not found. */
+            record Unknown() implements UserLimit {}
+
+            /** Returns the limit; null if there is none, or if it is unknown. */
+            default @Nullable Integer orNull() {
+                return this instanceof Known(var limit) ? Integer.valueOf(limit) : null;
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.Rule.ExpectedExits;
 import dev.genv.enforcer.policy.Rule.RuleBasis;
@@ -8,6 +9,7 @@ import dev.genv.enforcer.policy.Rule.RuleCheck;
 import dev.genv.enforcer.policy.Rule.RuleSetting;
 import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
+import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 
@@ -36,9 +38,13 @@ public record RuleDefinition(
     /** Checks the observed hosts of which all required parts were observed. */
     RuleCheck check(Fleet fleet, ExpectedExits ending, Limits limits, IdleLimits idle) {
         var found = new RuleCheck(this, fleet, ending, limits, idle);
-        var parts = requiredParts.toArray(SnapshotPart[]::new);
-        check.check(fleet.snapshots().stream().filter(host -> host.has(parts)).toList(), found);
+        check.check(fleet.snapshots().stream().filter(this::isCheckable).toList(), found);
         return found;
+    }
+
+    /** Whether all parts of a host were observed that the rule requires. */
+    public boolean isCheckable(Snapshot host) {
+        return Collections.disjoint(host.missing(), requiredParts);
     }
 
     /** Whether the rule acts only on the uids of processes, so that it cannot be enforced where they are not reported. */

@@ -4,6 +4,7 @@ import dev.genv.enforcer.enforcement.Gate;
 import dev.genv.enforcer.enforcement.Gate.Enforcement;
 import dev.genv.enforcer.enforcement.History;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
+import dev.genv.enforcer.enforcement.host.Host.Remembered;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.genv.DevicesFile.AttachmentId;
 import dev.genv.enforcer.model.Device;
@@ -14,7 +15,6 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
@@ -209,7 +209,7 @@ public final class Replay {
 
     /** Checks rules, applies the actions for which nothing has to be waited, and returns when the next one becomes due. */
     private long check(History history, List<Snapshot> snapshots, Policy policy) {
-        var seen = history.record(new Fleet(snapshots, config.remote, at), _ -> Listings.NONE);
+        var seen = history.record(new Fleet(snapshots, config.remote, at), _ -> Remembered.NOTHING);
         var gate = new Gate(enforcement(), history, 0, ticker);
         var plan = isBegun ? policy.check(seen, ExpectedExits.NONE, gate::isDue) : Plan.EMPTY;
         history.record(plan, gate::isInForce);

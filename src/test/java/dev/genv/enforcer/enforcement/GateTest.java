@@ -7,13 +7,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.Gate.Enforcement;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
+import dev.genv.enforcer.enforcement.host.Host.Remembered;
 import dev.genv.enforcer.enforcement.host.Order;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
-import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
@@ -161,9 +161,9 @@ class GateTest {
             its.stop();
         }
         // The environment appears only in the second observation.
-        history.record(observe(host().devices(1), 1_000_000_000), _ -> Listings.NONE);
+        history.record(observe(host().devices(1), 1_000_000_000), _ -> Remembered.NOTHING);
         var second = host().devices(1).with(env("a")).with(processes);
-        var fleet = history.record(observe(second, 1_000_001_000), _ -> Listings.NONE);
+        var fleet = history.record(observe(second, 1_000_001_000), _ -> Remembered.NOTHING);
         var policy = KnownRules.policy(Map.of(KnownRules.ENV_DEVICES, ruleMode), Limits.NONE);
         last = policy.check(fleet, Set.of());
         history.record(last, its::isInForce);

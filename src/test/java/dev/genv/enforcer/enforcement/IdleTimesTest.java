@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.Gate.Enforcement;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
+import dev.genv.enforcer.enforcement.host.Host.Remembered;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
 import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.Fleet;
@@ -18,7 +19,6 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
@@ -269,7 +269,7 @@ class IdleTimesTest {
     }
 
     private void observe(Snapshot snapshot) {
-        idleness = history.record(new Fleet(List.of(snapshot), false), _ -> Listings.NONE)
+        idleness = history.record(new Fleet(List.of(snapshot), false), _ -> Remembered.NOTHING)
                 .idleness();
         history.record(Plan.EMPTY, (_, _) -> false);
         time.pass(INTERVAL);

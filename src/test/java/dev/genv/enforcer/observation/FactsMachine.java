@@ -35,6 +35,7 @@ import dev.genv.enforcer.model.Membership.MembershipSource;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.observation.ConfiguredUsers.ConfiguredUser;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
@@ -42,6 +43,7 @@ import dev.genv.enforcer.policy.Violation;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.Plans;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -72,6 +74,13 @@ final class FactsMachine {
     private final Map<String, StateFile> state = new HashMap<>();
     private final Map<String, String> etc = new HashMap<>();
     private final List<String> exempt = new ArrayList<>();
+    private final List<ConfiguredUser> limited = new ArrayList<>();
+    private final Map<String, Long> named = new HashMap<>();
+    private List<String> asked = List.of();
+    /** Whether the name service {@code answers}, {@code finds-nobody}, {@code hangs}, or is one of a {@code container}. */
+    private String directoryState = "finds-nobody";
+
+    private Instant wall = Instant.parse("2026-11-20T09:00:00Z");
     private final List<Bytes> driven = new ArrayList<>();
     private final List<String> found = new ArrayList<>();
     private ToolOutput apps = new ToolOutput(0, Bytes.EMPTY, Bytes.EMPTY);
@@ -150,6 +159,10 @@ final class FactsMachine {
                 found.add(messages.isEmpty() ? "nothing" : String.join(", ", messages));
             }
             case "uids" -> found.add(new TreeMap<>(last().uidsOfPids()).toString());
+            case "why-detached" -> {
+                var immunity = last().environments().getFirst().ownership().immunity();
+                found.add(immunity == null ? "null" : immunity.reason());
+            }
             case "why" -> found.add(Objects.requireNonNull(last().details().readOnlyReason()));
             case "asks" -> {
                 var request = observer().request(Set.of(), false);
@@ -189,6 +202,22 @@ final class FactsMachine {
             case "passwd" -> etc.put("passwd", each(words, "%s:x:%s:1:::\n"));
             case "unreadable" -> etc.remove(rest);
             case "exempt" -> exempt.add(rest);
+            case "limited" -> limited.add(new ConfiguredUser(rest, "GENV_ENFORCER_MAX_MEMORY_FOR_USER", false));
+            case "directory-of" -> {
+                directoryState = "answers";
+                words.forEach(word -> named.put(word.split(":", -1)[0], Long.valueOf(word.split(":", -1)[1])));
+            }
+            case "directory-is" -> directoryState = rest;
+            case "restart" -> {
+                var known = observer().knownAccounts();
+                observer = null;
+                observer().restore(known);
+            }
+            case "hours" -> {
+                now += Long.parseLong(rest) * NameService.HOUR;
+                wall = wall.plus(Duration.ofHours(Long.parseLong(rest)));
+            }
+            case "clock" -> wall = wall.plus(Duration.ofHours(Long.parseLong(rest)));
             case "boot" -> boot = Integer.parseInt(rest);
             case "machine-id" -> machineId = rest;
             case "now" -> now = Long.parseLong(rest);
@@ -235,7 +264,8 @@ final class FactsMachine {
 
     /** @param asksStatus whether nvidia-smi is asked what the driver measures on the devices */
     Snapshot see(boolean asksStatus) {
-        var snapshot = observer().observe(facts(), Set.of(new ProcessId(812, 100)), asksStatus);
+        asked = observer().request(Set.of(), false).users();
+        var snapshot = observer().observe(facts(), Set.of(new ProcessId(812, 100)), asksStatus, wall.getEpochSecond());
         last = snapshot;
         return snapshot;
     }
@@ -246,18 +276,20 @@ final class FactsMachine {
 
     Observer observer() {
         if (observer == null) {
-            observer = new Observer(new ObserverSettings(
+            var settings = new ObserverSettings(
                     "gpu-1",
                     "STATE",
                     List.of(),
                     exempt,
+                    limited,
                     true,
                     true,
                     true,
                     false,
                     advice,
                     Memory.ofMebibytes(512),
-                    Duration.ZERO));
+                    Duration.ZERO);
+            observer = new Observer(settings);
         }
         return observer;
     }
@@ -284,7 +316,12 @@ final class FactsMachine {
         return new HostFacts(
                 new MachineFacts(machineId, bootId, "", now, now),
                 new AccessFacts(7, -1, namespace, "", true),
-                new AccountFacts(text("passwd"), text("subuid"), List.of(), AccountFacts.NOT_ASKED),
+                new AccountFacts(
+                        text("passwd"),
+                        text("subuid"),
+                        List.of(),
+                        AccountFacts.NOT_ASKED,
+                        asked.stream().map(this::uidOf).toList()),
                 ProtectedExecutable.BUILT_IN.stream()
                         .map(_ -> Reading.<ProgramFile>failed(Failure.ABSENT, ""))
                         .toList(),
@@ -298,6 +335,19 @@ final class FactsMachine {
                 new LivenessFacts(isProcReadable ? Reading.of(running) : Reading.failed(Failure.OTHER, "why"), kernels),
                 enforcers,
                 List.of(new VerifiedProcess(812, process(812).before())));
+    }
+
+    private Reading<Long> uidOf(String user) {
+        return switch (directoryState) {
+            case "answers" ->
+                named.containsKey(user)
+                        ? Reading.of(Objects.requireNonNull(named.get(user)))
+                        : Reading.failed(Failure.ABSENT, "");
+            case "finds-nobody" -> Reading.failed(Failure.ABSENT, "");
+            case "hangs" -> Reading.failed(Failure.TIMEOUT, "it hangs");
+            case "container" -> Reading.failed(Failure.SKIPPED, "");
+            default -> throw new IllegalArgumentException(directoryState);
+        };
     }
 
     private StateFacts directory() {

@@ -11,6 +11,7 @@ import dev.genv.enforcer.host.HostFacts.AccountFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.observation.NameService.Found;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,7 +28,8 @@ class NameServiceTest {
     private static final String ALICE = "alice:x:5000:1::/:/bin/sh\n";
     private static final Accounts LOCAL = new Accounts(Map.of("root", 0L, "bob", 1004L));
 
-    private final NameService service = new NameService(List.of());
+    private final NameService service = new NameService();
+    private final long at = 1_800_000_000;
     private List<String> asked = List.of();
     private long now = 1000;
 
@@ -160,7 +162,7 @@ class NameServiceTest {
     void knowsUidsThatAnObservationAskedFor() {
         next("bob");
         assertThat(service.room()).isEqualTo(MOST_ASKED);
-        service.learn(List.of("5000", "6000"), answer(ALICE), now, new Findings());
+        service.learn(List.of("5000", "6000"), answer(ALICE), now, at, new Findings());
         assertThat(service.accounts()).containsExactly(Map.entry("alice", 5000L));
         assertThat(service.knownUids(List.of("bob", "1004"))).containsExactlyInAnyOrder(1004L, 5000L, 6000L);
         now += MINUTE;
@@ -217,29 +219,6 @@ class NameServiceTest {
         assertThat(next("u0", "new", "alice")).containsExactly("alice", "u0", "new");
     }
 
-    @Test
-    void usersOfTheSettingsAreAskedForUntilTheyAreFoundAndKeptThen() {
-        var exempt = new NameService(List.of("bob", "alice"));
-        for (var i = 0; i < 3; i++) {
-            assertThat(exempt.next(List.of(), LOCAL)).containsExactly("alice");
-            exempt.learn(List.of("alice"), answer(""), now, new Findings());
-            assertThat(exempt.hidesUsers(LOCAL)).isFalse();
-        }
-        exempt.next(List.of(), LOCAL);
-        exempt.learn(List.of("alice"), failed(Failure.TIMEOUT), now, new Findings());
-        assertThat(exempt.hidesUsers(LOCAL)).isTrue();
-        now += MINUTE;
-        exempt.learn(List.of(), AccountFacts.NOT_ASKED, now, new Findings());
-        exempt.next(List.of(), LOCAL);
-        exempt.learn(List.of("alice"), answer(ALICE), now, new Findings());
-        assertThat(exempt.hidesUsers(LOCAL)).isFalse();
-        now += 2 * DAY;
-        exempt.learn(List.of(), AccountFacts.NOT_ASKED, now, new Findings());
-        assertThat(exempt.next(List.of(), LOCAL)).containsExactly("alice");
-        exempt.learn(List.of("alice"), answer(""), now, new Findings());
-        assertThat(exempt.accounts()).containsKey("alice");
-    }
-
     /** Its clock begins again. */
     @Test
     void accountsStayWhenTheHostIsStartedAgain() {
@@ -254,11 +233,31 @@ class NameServiceTest {
         assertThat(service.accounts()).containsKey("alice");
     }
 
+    /** A restarted service keeps an account for the rest of the day. */
+    @Test
+    void accountsThatAnEarlierRunFoundStayForTheRestOfTheDay() {
+        service.restore(Map.of("alice", new Found(5000, at - 20 * 3600)));
+        learn(AccountFacts.NOT_ASKED);
+        assertThat(service.accounts()).containsEntry("alice", 5000L);
+        assertThat(service.found(5)).containsEntry("alice", new Found(5000, at - 20 * 3600));
+        assertThat(ask(answer(""), "alice")).containsExactly("alice");
+        assertThat(service.accounts()).containsKey("alice");
+        now += 4 * HOUR;
+        learn(AccountFacts.NOT_ASKED);
+        ask(answer(""), "alice");
+        assertThat(service.accounts()).isEmpty();
+    }
+
+    @Test
+    void remembersAtMostSoManyAccounts() {
+        ask(answer(ALICE + "eve:x:6000:\n"), "alice", "eve");
+        assertThat(service.found(1)).containsOnlyKeys("eve");
+    }
+
     @Test
     void containerHasNoNameServiceOfTheHostAndNoProblem() {
         next("alice");
         assertThat(learn(failed(Failure.ABSENT))).isEmpty();
-        assertThat(service.hidesUsers(LOCAL)).isFalse();
     }
 
     private List<String> ask(Reading<Bytes> answer, String... users) {
@@ -278,7 +277,7 @@ class NameServiceTest {
 
     private List<String> learn(Reading<Bytes> answer) {
         var findings = new Findings();
-        service.learn(asked, answer, now, findings);
+        service.learn(asked, answer, now, at, findings);
         asked = List.of();
         return findings.problems().stream().map(problem -> problem.detail()).toList();
     }

@@ -149,25 +149,95 @@ class ObserverTest {
             exempt carol; passwd carol:1009 alice:1003; see; passwd carol:1003 alice:1003; see
             → usual → 812 of alice in a EXEMPT, env a, 0:a
 
-            an exempt user who is unknown
+            an exempt user who is unknown, and a process of another account
             exempt carol; see; text
-            → usual, SETTING_USER_UNKNOWN → user carol of GENV_ENFORCER_EXEMPT_USERS is no account that is known of this host: give the uid instead
+            → usual, without EXEMPT_USERS, SETTING_USER_UNKNOWN → user carol of GENV_ENFORCER_EXEMPT_USERS is no account that is known of this host, so nothing is done to processes and environments that may be this user's: give the uid instead, with a plus sign such as +1003
 
             unreadable accounts
             unreadable passwd; see; text
             → 812 of alice? in a, env a, 0:a, PASSWD_UNREADABLE → the accounts of this host cannot be read from /etc/passwd: Input/output error
 
             unreadable accounts, and an exempt user
-            exempt alice; unreadable passwd; see; why; passwd alice:1003; see; unreadable passwd; see
-            → 812 of alice? in a, env a, 0:a, acts not, PASSWD_UNREADABLE, SETTING_USER_UNKNOWN → /etc/passwd of this host could not be read yet, or its name service does not answer, so the uids of users in the settings are unknown → 812 of alice in a EXEMPT, env a, 0:a → 812 of alice in a EXEMPT, env a, 0:a, PASSWD_UNREADABLE
+            exempt alice; unreadable passwd; see; passwd alice:1003; see; unreadable passwd; see
+            → 812 of alice? in a PERHAPS_EXEMPT, env a, 0:a, without EXEMPT_USERS, PASSWD_UNREADABLE, SETTING_USER_UNKNOWN → 812 of alice in a EXEMPT, env a, 0:a → 812 of alice in a EXEMPT, env a, 0:a, PASSWD_UNREADABLE
 
-            unreadable accounts, and an exempt uid
+            unreadable accounts, and an exempt number: it is a name or a uid
             exempt 1003; unreadable passwd
-            → 812 of alice? in a EXEMPT, env a, 0:a, PASSWD_UNREADABLE
+            → 812 of alice? in a PERHAPS_EXEMPT, env a, 0:a, without EXEMPT_USERS, PASSWD_UNREADABLE, SETTING_USER_UNKNOWN
 
             an overwritten environ, and an unreadable envs.json
             812 outside overwritten; write envs ; see; text
             → 812 of alice unknown, without ENVIRONMENTS, STATE_UNREADABLE, MEMBERSHIP_UNKNOWN → process 812 is not checked: it has overwritten its environ, and it is unknown which environments list its ancestors
+            """;
+
+    private static final String EXEMPT = """
+            a directory that finds nobody because it is down: the process of a uid without an account may be the exempt user's
+            812 uid 70011; envs a:70011:svc-infer:812; exempt svc-infer; see; directory-of svc-infer:70011; see
+            → 812 of svc-infer? in a PERHAPS_EXEMPT, env a, 0:a, without EXEMPT_USERS, SETTING_USER_UNKNOWN → 812 of svc-infer? in a EXEMPT, env a, 0:a
+
+            a directory that was found once, and is then down, hangs, or is restarted with the service
+            812 uid 70011; envs; exempt svc-infer; directory-of svc-infer:70011; see; hours 30; directory-is finds-nobody; see; hours 1; directory-is hangs; see
+            → 812 of 70011 in a EXEMPT → 812 of 70011 in a EXEMPT → 812 of 70011 in a EXEMPT, PASSWD_UNREADABLE
+
+            a restart while the directory is down: what was found stays for a day
+            812 uid 70011; envs; exempt svc-infer; directory-of svc-infer:70011; see; directory-is finds-nobody; hours 23; restart; see; hours 2; restart; see
+            → 812 of 70011 in a EXEMPT → 812 of 70011 in a EXEMPT → 812 of 70011 in a PERHAPS_EXEMPT, without EXEMPT_USERS, SETTING_USER_UNKNOWN
+
+            a wall clock that is set back: what was found stays for a day from then on
+            812 uid 70011; envs; exempt svc-infer; directory-of svc-infer:70011; see; directory-is finds-nobody; clock -1000; restart; see; clock 25; restart; see
+            → 812 of 70011 in a EXEMPT → 812 of 70011 in a EXEMPT → 812 of 70011 in a PERHAPS_EXEMPT, without EXEMPT_USERS, SETTING_USER_UNKNOWN
+
+            another machine under the name, of which nothing was found
+            812 uid 70011; envs; exempt svc-infer; directory-of svc-infer:70011; see; directory-is finds-nobody; machine-id ffffffffffffffffffffffffffffffff; restart; see
+            → 812 of 70011 in a EXEMPT → 812 of 70011 in a PERHAPS_EXEMPT, without EXEMPT_USERS, SETTING_USER_UNKNOWN
+
+            a directory that hangs: it is asked again after a minute
+            exempt svc-infer; directory-is hangs; 812 uid 70011; envs; see; text; directory-of svc-infer:70011; see; hours 1; see; see
+            → 812 of 70011 in a PERHAPS_EXEMPT, without EXEMPT_USERS, PASSWD_UNREADABLE, SETTING_USER_UNKNOWN → user svc-infer of GENV_ENFORCER_EXEMPT_USERS is no account that is known of this host, so nothing is done to processes and environments that may be this user's: give the uid instead, with a plus sign such as +1003 → 812 of 70011 in a PERHAPS_EXEMPT, without EXEMPT_USERS, PASSWD_UNREADABLE, SETTING_USER_UNKNOWN → 812 of 70011 in a PERHAPS_EXEMPT, without EXEMPT_USERS, PASSWD_UNREADABLE, SETTING_USER_UNKNOWN → 812 of 70011 in a EXEMPT
+
+            root is not a user who is unknown
+            exempt svc-infer; 812 uid 0; envs
+            → 812 of root in a, without EXEMPT_USERS, SETTING_USER_UNKNOWN
+
+            an account of another spelling or without the domain may be the user
+            exempt CORP\\Alice; see; exempt bob@corp; restart; 812 uid 1004; envs; see
+            → 812 of alice in a PERHAPS_EXEMPT, env a, 0:a, without EXEMPT_USERS, SETTING_USER_UNKNOWN → 812 of bob in a PERHAPS_EXEMPT, without EXEMPT_USERS, SETTING_USER_UNKNOWN, SETTING_USER_UNKNOWN
+
+            a directory that answers under another spelling
+            exempt SVC-INFER; directory-of SVC-INFER:70011; 812 uid 70011; envs
+            → 812 of 70011 in a EXEMPT
+
+            a number that is the name of an account
+            exempt 20231234; directory-of 20231234:70011; 812 uid 70011; envs; see; 812 uid 20231234; see
+            → 812 of 70011 in a EXEMPT → 812 of 20231234 in a
+
+            a number that is the name of an account in the file
+            exempt 20231234; passwd 20231234:1003 root:0
+            → 812 of 20231234 in a EXEMPT, disputed a, 0:a
+
+            a number that is an account's uid
+            exempt 1003
+            → 812 of alice in a EXEMPT, env a, 0:a
+
+            a number of which the directory finds nothing: it is a name or a uid
+            exempt 70011; 812 uid 70011; envs; see; 812 uid 70012; see; 812 uid 1004; see
+            → 812 of 70011 in a PERHAPS_EXEMPT, without EXEMPT_USERS, SETTING_USER_UNKNOWN → 812 of 70012 in a PERHAPS_EXEMPT, without EXEMPT_USERS, SETTING_USER_UNKNOWN → 812 of bob in a, without EXEMPT_USERS, SETTING_USER_UNKNOWN
+
+            a number with a plus sign is a uid
+            exempt +70011; 812 uid 70011; envs; see; text; 812 uid 70012; see
+            → 812 of 70011 in a EXEMPT, SETTING_USER_UNKNOWN → user +70011 of GENV_ENFORCER_EXEMPT_USERS counts as a uid, of which no account is known on this host → 812 of 70012 in a, SETTING_USER_UNKNOWN
+
+            a container, of whose host no name service can be asked: a number is a uid, and a name is unknown
+            exempt 70011; directory-is container; 812 uid 70011; envs; see; 812 uid 70012; see; exempt svc-infer; restart; see
+            → 812 of 70011 in a EXEMPT, SETTING_USER_UNKNOWN → 812 of 70012 in a, SETTING_USER_UNKNOWN → 812 of 70012 in a PERHAPS_EXEMPT, without EXEMPT_USERS, SETTING_USER_UNKNOWN, SETTING_USER_UNKNOWN
+
+            a limit of a user who is unknown holds its rule only
+            limited carol; 812 uid 70011; envs; see; text
+            → 812 of 70011 in a, SETTING_USER_UNKNOWN → user carol of GENV_ENFORCER_MAX_MEMORY_FOR_USER is no account that is known of this host, so its rule does nothing to users who may be this one: give the uid instead, with a plus sign such as +1003
+
+            an environment of which all, or not all, live processes may be an exempt user's
+            exempt svc-infer; 812 uid 70011; envs a:70011::812; see; why-detached; 900 uid 1004; envs a:70011::812,900; see; why-detached
+            → 812 of 70011 in a PERHAPS_EXEMPT, env a, 0:a, without EXEMPT_USERS, SETTING_USER_UNKNOWN → it is unknown whether its live processes belong to exempt users → 812 of 70011 in a PERHAPS_EXEMPT, disputed a, 0:a, without EXEMPT_USERS, SETTING_USER_UNKNOWN → null
             """;
 
     private static final String USERS = """
@@ -451,7 +521,7 @@ class ObserverTest {
             """;
 
     static Stream<TableRow> rows() {
-        return TableRow.in(GPUS, PROCESSES, USERS, REUSED, STATE, UNLISTED);
+        return TableRow.in(GPUS, PROCESSES, EXEMPT, USERS, REUSED, STATE, UNLISTED);
     }
 
     @ParameterizedTest

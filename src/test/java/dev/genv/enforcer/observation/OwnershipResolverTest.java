@@ -6,12 +6,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.observation.ConfiguredUsers.ExemptUsers;
 import dev.genv.enforcer.observation.LiveState.OwnershipResolver;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -117,7 +117,7 @@ class OwnershipResolverTest {
                         environmentOfBob().pids(10, 4711),
                         environmentOfBob().pids(10, 20),
                         env("x").user("bob").uid(BOB)))
-                .extracting(each -> each.ownership().exempt())
+                .extracting(each -> each.ownership().immunity() != null)
                 .containsExactly(true, true, false, false);
     }
 
@@ -126,7 +126,7 @@ class OwnershipResolverTest {
     }
 
     private List<Environment> resolve(EnvBuilder... environments) {
-        return new OwnershipResolver(RUNNING, accounts, Set.of(BOB))
+        return new OwnershipResolver(RUNNING, accounts, new ExemptUsers(List.of("+" + BOB), accounts))
                 .resolve(Stream.of(environments).map(EnvBuilder::build).toList());
     }
 }

@@ -82,6 +82,7 @@ class PrivilegesTest {
                 "/var/tmp/genv",
                 List.of(),
                 List.of(),
+                List.of(),
                 requireHostPid,
                 acts,
                 acts,

@@ -6,11 +6,14 @@ import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.StateFacts.FileId;
 import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.model.Accounts.Match;
+import dev.genv.enforcer.observation.ConfiguredUsers.ExemptUsers;
 import dev.genv.enforcer.observation.ImmunityRules.ProgramHistory;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -28,25 +31,27 @@ class ProgramHistoryTest {
 
     @ParameterizedTest
     @CsvSource({
-        "/s, 0, true",
-        "/s, 1003, false",
-        "/s,, true",
-        "/s@alice, 0, true",
-        "/s@alice, 1003, true",
-        "/s@alice, 5, false",
-        "/s@1003, 1003, true",
-        "/s@*, 5, true"
+        "/s, 0, YES",
+        "/s, 1003, NO",
+        "/s,, YES",
+        "/s@alice, 0, YES",
+        "/s@alice, 1003, YES",
+        "/s@alice, 5, NO",
+        "/s@1003, 1003, YES",
+        "/s@eve, 1003, NO",
+        "/s@eve, 5, UNKNOWN",
+        "/s@*, 5, YES"
     })
-    void programIsProtectedForRootAndTheConfiguredUser(String setting, @Nullable Long uid, boolean isProtected) {
+    void programIsProtectedForRootAndTheConfiguredUser(String setting, @Nullable Long uid, Match isProtected) {
+        var accounts = new Accounts(Map.of("alice", 1003L)).withConfigured(Map.of("eve", Optional.empty()));
         var rules = ImmunityRules.of(
-                List.of(),
+                new ExemptUsers(List.of(), accounts),
                 List.of(ProtectedExecutable.parse(setting)),
                 4711,
-                new Accounts(Map.of("alice", 1003L)),
                 List.of(new Reading.Value<>(file(1, 2, 3))),
                 history,
                 new Findings());
-        assertThat(rules.programs().getFirst().appliesTo(uid)).isEqualTo(isProtected);
+        assertThat(rules.programs().getFirst().appliesTo(uid, accounts)).isEqualTo(isProtected);
     }
 
     /** An upgrade may remove the file first, and install another one later. */
@@ -63,10 +68,9 @@ class ProgramHistoryTest {
 
     private Set<ProgramFile> protectedFiles(Reading<ProgramFile> reading) {
         return ImmunityRules.of(
-                        List.of(),
+                        ExemptUsers.NONE,
                         List.of(ProtectedExecutable.parse(SERVER.toString())),
                         1,
-                        Accounts.NONE,
                         List.of(reading),
                         history,
                         new Findings())

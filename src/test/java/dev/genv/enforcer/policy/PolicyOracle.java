@@ -1,5 +1,6 @@
 package dev.genv.enforcer.policy;
 
+import dev.genv.enforcer.model.Accounts.Match;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
@@ -126,7 +127,8 @@ record PolicyOracle(Fleet fleet, Limits limits, Limits memory) {
                         && known(process).signum() > 0
                         && usesTooMuch(process.uid());
             case "idle-processes" ->
-                Set.of(SnapshotPart.ATTACHMENTS, SnapshotPart.EVERY_ENVIRON).containsAll(snapshot.missing())
+                Set.of(SnapshotPart.ATTACHMENTS, SnapshotPart.EVERY_ENVIRON, SnapshotPart.EXEMPT_USERS)
+                                .containsAll(snapshot.missing())
                         && environment != null
                         && process.immunity() == null
                         && known(process).signum() > 0
@@ -139,7 +141,8 @@ record PolicyOracle(Fleet fleet, Limits limits, Limits memory) {
 
     /** A process that is not seen does not make those that are seen better. */
     private static boolean isComplete(Snapshot snapshot) {
-        return Set.of(SnapshotPart.EVERY_PROCESS, SnapshotPart.EVERY_ENVIRON).containsAll(snapshot.missing());
+        return Set.of(SnapshotPart.EVERY_PROCESS, SnapshotPart.EVERY_ENVIRON, SnapshotPart.EXEMPT_USERS)
+                .containsAll(snapshot.missing());
     }
 
     private static boolean isUnattached(Snapshot snapshot, Environment environment, int index) {
@@ -193,7 +196,7 @@ record PolicyOracle(Fleet fleet, Limits limits, Limits memory) {
     }
 
     private static boolean isWithoutGap(Snapshot snapshot) {
-        return Set.of(SnapshotPart.EVERY_ENVIRON).containsAll(snapshot.missing());
+        return Set.of(SnapshotPart.EVERY_ENVIRON, SnapshotPart.EXEMPT_USERS).containsAll(snapshot.missing());
     }
 
     private static boolean isLong(@Nullable Duration idle) {
@@ -206,7 +209,8 @@ record PolicyOracle(Fleet fleet, Limits limits, Limits memory) {
     }
 
     private boolean usesTooMuch(@Nullable Long uid) {
-        var limit = memory.limitFor(String.valueOf(uid));
+        var limit = memory.limitFor(limited -> limited.equals(String.valueOf(uid)) ? Match.YES : Match.NO)
+                .orNull();
         var used = BigInteger.ZERO;
         for (var snapshot : fleet.snapshots()) {
             for (var process : snapshot.processes()) {
@@ -217,8 +221,8 @@ record PolicyOracle(Fleet fleet, Limits limits, Limits memory) {
         }
         return uid != null
                 && uid != 0
-                && limit.isPresent()
-                && used.compareTo(BigInteger.valueOf(limit.getAsInt()).shiftLeft(20)) > 0;
+                && limit != null
+                && used.compareTo(BigInteger.valueOf(limit).shiftLeft(20)) > 0;
     }
 
     private static BigInteger known(GpuProcess process) {

@@ -75,7 +75,8 @@ record QuotaOracle(Fleet fleet, Limits limits) {
         for (var snapshot : fleet.snapshots()) {
             for (var device : snapshot.devices()) {
                 var slot = new Slot(snapshot.host(), device.index());
-                if (Set.of(SnapshotPart.EVERY_ENVIRON).containsAll(snapshot.missing())
+                if (Set.of(SnapshotPart.EVERY_ENVIRON, SnapshotPart.EXEMPT_USERS)
+                                .containsAll(snapshot.missing())
                         && snapshot.listedDevices().contains(device.index())
                         && !attachments(user, slot).isEmpty()) {
                     held.add(slot);

@@ -10,12 +10,12 @@ import dev.genv.enforcer.enforcement.Gate;
 import dev.genv.enforcer.enforcement.Gate.Enforcement;
 import dev.genv.enforcer.enforcement.History;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
+import dev.genv.enforcer.enforcement.host.Host.Remembered;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.Rule.ExpectedExits;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
@@ -274,7 +274,7 @@ class ReplayTest {
         var snapshots = hosts.values().stream()
                 .flatMap(host -> host.observed(mark()).stream())
                 .toList();
-        var fleet = history.record(new Fleet(snapshots, true, now), _ -> Listings.NONE);
+        var fleet = history.record(new Fleet(snapshots, true, now), _ -> Remembered.NOTHING);
         var gate = new Gate(enforcement(policy), history, 0, ticker());
         var plan = policy.check(fleet, ExpectedExits.NONE, gate::isDue);
         history.record(plan, gate::isInForce);

@@ -5,6 +5,7 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.enforcement.host.Host.Remembered;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
@@ -16,6 +17,7 @@ import dev.genv.enforcer.enforcement.record.Store;
 import dev.genv.enforcer.enforcement.record.Store.CycleCommit;
 import dev.genv.enforcer.enforcement.record.Store.Restored;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
+import dev.genv.enforcer.observation.AccountReader.KnownAccounts;
 import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
@@ -56,12 +58,12 @@ class RestartTest extends StoreFixture {
         var listing = new Listings.Listing(Optional.of("a"), 1003L, 900);
         var listings = new Listings("machine boot", 5L, Map.of(7, listing), Map.of(8, 700L), 0, Set.of(1003L));
         cycle();
-        node.setMachine("machine boot").restore(listings);
+        node.setMachine("machine boot").restore(new Remembered(listings, KnownAccounts.NONE));
         cycle();
-        node.restore(Listings.NONE);
+        node.restore(Remembered.NOTHING);
         restart();
         cycle();
-        assertThat(node.listings()).isEqualTo(listings);
+        assertThat(node.remembered().listings()).isEqualTo(listings);
     }
 
     @Test

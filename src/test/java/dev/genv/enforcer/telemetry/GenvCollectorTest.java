@@ -97,6 +97,7 @@ class GenvCollectorTest {
         var absent = switch (part) {
             case PROCESSES, EVERY_PROCESS ->
                 List.of("genv_processes_total", "genv_environment_processes_total", "genv_user_processes_total");
+            case EXEMPT_USERS -> List.<String>of();
             case EVERY_ENVIRON -> List.of("genv_environment_processes_total", "genv_user_processes_total");
             case ENVIRONMENTS ->
                 List.of(

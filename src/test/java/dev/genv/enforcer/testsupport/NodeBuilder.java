@@ -60,6 +60,7 @@ public final class NodeBuilder {
                 state.toString(),
                 programs,
                 exempt,
+                List.of(),
                 requireHostPid,
                 true,
                 true,

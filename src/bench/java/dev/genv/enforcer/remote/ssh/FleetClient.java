@@ -98,6 +98,7 @@ public final class FleetClient {
                 stateDirectory,
                 List.of(),
                 List.of(),
+                List.of(),
                 false,
                 false,
                 true,

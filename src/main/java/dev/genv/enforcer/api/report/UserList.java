@@ -2,6 +2,7 @@ package dev.genv.enforcer.api.report;
 
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
+import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Fleet.Idleness.HostDevice;
 import dev.genv.enforcer.model.GpuProcess;
@@ -10,6 +11,7 @@ import dev.genv.enforcer.model.HostUsers;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.Rules;
 import dev.genv.enforcer.recording.DeviceHistory;
 import java.time.Instant;
@@ -47,6 +49,8 @@ final class UserList {
         /** By which the limit of memory names a user without an account. */
         private @Nullable Long uid;
 
+        private Accounts accounts = Accounts.NONE;
+
         private final Set<HostDevice> held = new HashSet<>();
         private final Set<HostDevice> used = new HashSet<>();
         private Memory memory = Memory.ZERO;
@@ -76,16 +80,20 @@ final class UserList {
     }
 
     private UserSummary summary(String user, Entry entry) {
-        var devices = policy.limitsOf(Rules.MAX_DEVICES_PER_USER).limitFor(user);
+        var devices = policy.limitsOf(Rules.MAX_DEVICES_PER_USER)
+                .limitFor(limited -> Limits.match(limited, user, entry.uid, entry.accounts))
+                .orNull();
+        var named = entry.by == User.Source.ACCOUNT || entry.uid == null ? user : entry.uid.toString();
         var memory = policy.limitsOf(Rules.MAX_MEMORY_PER_USER)
-                .limitFor(entry.by == User.Source.ACCOUNT || entry.uid == null ? user : entry.uid.toString());
+                .limitFor(limited -> Limits.match(limited, named, entry.uid, entry.accounts))
+                .orNull();
         return new UserSummary(
                 user,
                 entry.by == null ? null : entry.by.label(),
-                devices.isPresent() ? devices.getAsInt() : null,
+                devices,
                 entry.held.size(),
                 entry.used.size(),
-                memory.isPresent() ? Memory.ofMebibytes(memory.getAsInt()).bytes() : null,
+                memory == null ? null : Memory.ofMebibytes(memory).bytes(),
                 entry.memory.bytes(),
                 entry.idleSince,
                 entry.violations);
@@ -100,14 +108,16 @@ final class UserList {
         var environments = snapshot.environmentsById();
         for (var device : snapshot.devices()) {
             var its = new HostDevice(snapshot.host(), device.index());
-            var isCounted = snapshot.isComplete() && snapshot.listedDevices().contains(device.index());
+            var isCounted = Rules.MAX_DEVICES_PER_USER.isCheckable(snapshot)
+                    && snapshot.listedDevices().contains(device.index());
             var idleSince = history.of(snapshot.host(), device.index()).idleSince();
             for (var attachment : device.attachments()) {
                 var environment = environments.get(attachment.eid());
                 var user = environment == null ? HostUsers.UNKNOWN : users.of(environment);
-                if (isCounted && !user.equals(HostUsers.UNKNOWN)) {
-                    var entry = known(users, user);
+                if (isCounted && environment != null && !user.equals(HostUsers.UNKNOWN)) {
+                    var entry = known(snapshot, users, user);
                     entry.held.add(its);
+                    entry.uid = entry.uid == null ? environment.uid() : entry.uid;
                     if (idleSince != null && (entry.idleSince == null || idleSince.isBefore(entry.idleSince))) {
                         entry.idleSince = idleSince;
                     }
@@ -122,7 +132,7 @@ final class UserList {
         if (user.equals(HostUsers.UNKNOWN) || process.isProtected()) {
             return;
         }
-        var entry = known(users, user);
+        var entry = known(snapshot, users, user);
         entry.uid = snapshot.subordinateUids().ownerOf(process.uid());
         for (var use : process.usage()) {
             entry.used.add(new HostDevice(snapshot.host(), use.device()));
@@ -131,8 +141,9 @@ final class UserList {
     }
 
     /** The accounts of one host suffice. */
-    private Entry known(HostUsers users, String user) {
+    private Entry known(Snapshot snapshot, HostUsers users, String user) {
         var entry = entry(user);
+        entry.accounts = snapshot.details().accounts();
         var by = users.sourceOf(user);
         if (entry.by != User.Source.ACCOUNT && by != null) {
             entry.by = by;

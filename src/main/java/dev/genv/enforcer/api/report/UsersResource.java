@@ -9,6 +9,7 @@ import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
+import dev.genv.enforcer.model.Accounts.Match;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.Environment;
@@ -20,6 +21,7 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.Rules;
 import dev.genv.enforcer.recording.DeviceHistory;
 import jakarta.ws.rs.GET;
@@ -116,7 +118,10 @@ public class UsersResource {
             if (violations.isEmpty() && hosts.stream().noneMatch(UserOnHost::isKnown)) {
                 return Optional.empty();
             }
-            var limit = policy.limitsOf(Rules.MAX_DEVICES_PER_USER).limitFor(user);
+            var limit = policy.limitsOf(Rules.MAX_DEVICES_PER_USER)
+                    .limitFor(limited -> limited.equals(user)
+                            ? Match.YES
+                            : Match.any(hosts.stream().flatMap(host -> host.match(limited))));
             var held = hosts.stream()
                     .flatMap(UserOnHost::devices)
                     .filter(AttachedView::counted)
@@ -124,7 +129,7 @@ public class UsersResource {
                     .distinct(); // several environments of the user may share a device
             return Optional.of(new UserView(
                     user,
-                    limit.isPresent() ? limit.getAsInt() : null,
+                    limit.orNull(),
                     (int) held.count(),
                     hosts.stream()
                             .flatMap(UserOnHost::devices)
@@ -182,6 +187,12 @@ public class UsersResource {
                     || processes().findAny().isPresent();
         }
 
+        Stream<Match> match(String limited) {
+            return environments.values().stream()
+                    .map(each -> Limits.match(
+                            limited, user, each.uid(), snapshot.details().accounts()));
+        }
+
         Stream<AttachedView> devices() {
             return snapshot.devices().stream()
                     .flatMap(device -> device.attachments().stream()
@@ -196,7 +207,7 @@ public class UsersResource {
                     device.index(),
                     environment.eid(),
                     at.equals(LocalDateTime.MIN) ? null : at,
-                    snapshot.isComplete()
+                    Rules.MAX_DEVICES_PER_USER.isCheckable(snapshot)
                             && snapshot.listedDevices().contains(device.index())
                             && !environment.ownership().isDisputed());
         }

@@ -1,6 +1,8 @@
 package dev.genv.enforcer.config.settings;
 
 import dev.genv.enforcer.model.Memory;
+import dev.genv.enforcer.observation.ConfiguredUsers;
+import dev.genv.enforcer.observation.ConfiguredUsers.ConfiguredUser;
 import dev.genv.enforcer.policy.Rule.RuleSetting;
 import dev.genv.enforcer.policy.RuleConfig;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
@@ -34,6 +36,17 @@ public final class RuleSettings {
         return Rules.definitions().stream()
                 .flatMap(rule -> rule.settings().stream())
                 .map(RuleSettings::variableOf)
+                .toList();
+    }
+
+    /** Returns the users who have limits of their own. */
+    public static List<ConfiguredUser> limitedUsers(Map<RuleDefinition, RuleConfig> configs) {
+        return configs.entrySet().stream()
+                .flatMap(rule -> rule.getKey().settings().stream()
+                        .filter(setting -> setting.kind() == RuleSetting.Kind.LIMITS_OF_USERS
+                                || setting.kind() == RuleSetting.Kind.MEMORY_LIMITS_OF_USERS)
+                        .flatMap(setting -> rule.getValue().limits().perUser().keySet().stream()
+                                .map(user -> new ConfiguredUser(user, variableOf(setting), false))))
                 .toList();
     }
 
@@ -96,6 +109,7 @@ public final class RuleSettings {
         for (var entry : SettingKind.entries(value)) {
             var equals = entry.lastIndexOf('=');
             if (equals < 1
+                    || !ConfiguredUsers.isUser(entry.substring(0, equals))
                     || limits.put(entry.substring(0, equals), limit.parse(entry.substring(equals + 1))) != null) {
                 return Optional.empty();
             }

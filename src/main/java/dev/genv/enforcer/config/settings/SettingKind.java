@@ -8,6 +8,7 @@ import dev.genv.enforcer.notification.Addresses;
 import dev.genv.enforcer.notification.Addresses.AddressFile;
 import dev.genv.enforcer.notification.Notice.NoticeKind;
 import dev.genv.enforcer.notification.SecretFile;
+import dev.genv.enforcer.observation.ConfiguredUsers;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.HostFile;
@@ -81,7 +82,7 @@ public enum SettingKind {
                     template -> template.contains(Addresses.USER)
                             && Addresses.isAddress(template.replace(Addresses.USER, "user")))),
     /** The name of a login user. It does not begin with a dash, because people copy it into commands. */
-    LOGIN_NAME("the name of a user, such as raz", value -> text(value, name -> name.matches("[^\\s@:/-][^\\s@:/]*"))),
+    LOGIN_NAME("the name of a user, such as raz", value -> text(value, name -> name.matches("[^\\s@:/-][^\\s:/]*"))),
     WEB_ADDRESS("an address with https or http and a host, such as https://example.org/hook", SettingKind::webAddress),
 
     NOTICES(
@@ -90,7 +91,7 @@ public enum SettingKind {
 
     USER_NAMES(
             "names or uids of users, such as alice,1003",
-            value -> Optional.of(entries(value)).filter(users -> users.stream().allMatch(SettingKind::isUser))),
+            value -> Optional.of(entries(value)).filter(users -> users.stream().allMatch(ConfiguredUsers::isUser))),
     PROGRAMS(
             "absolute paths, each with @ and a user, with @*, or with neither, such as"
                     + " /opt/bin/server,/opt/bin/worker@alice",
@@ -118,11 +119,6 @@ public enum SettingKind {
             value -> webAddress(new SecretFile(absolute(value)).read())),
     FILE_OF_SECRET("a file with a secret on one line", value -> file(value, path -> new SecretFile(path).read()));
 
-    /** The largest 32-bit number is no uid: the kernel uses it for none. */
-    private static final long HIGHEST_UID = 0xFFFF_FFFEL;
-
-    private static final int MAX_DIGITS = 10;
-    private static final Pattern USER = Pattern.compile("[^@/:*=]+");
     private static final Memory SMALLEST_DATA = Memory.ofMebibytes(4);
     private static final Memory LARGEST_DATA = Memory.ofMebibytes(1L << 20);
     private static final Duration LONGEST = Duration.ofDays(1);
@@ -215,12 +211,6 @@ public enum SettingKind {
         return Optional.of(kinds)
                 .filter(_ ->
                         !kinds.isEmpty() && kinds.size() == Set.copyOf(words).size());
-    }
-
-    private static boolean isUser(String user) {
-        return user.matches("[0-9]+")
-                ? user.length() <= MAX_DIGITS && Long.parseLong(user) <= HIGHEST_UID
-                : USER.matcher(user).matches();
     }
 
     private static Optional<URI> webAddress(String value) {

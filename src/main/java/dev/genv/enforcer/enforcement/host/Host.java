@@ -2,6 +2,7 @@ package dev.genv.enforcer.enforcement.host;
 
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.observation.AccountReader.KnownAccounts;
 import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.policy.Action;
 import java.util.List;
@@ -13,12 +14,22 @@ public interface Host {
 
     String name();
 
-    /** Continues with the listings that an earlier run of the service, or another connection to the machine, remembered. */
-    default void restore(Listings listings) {}
+    /** Continues with what an earlier run of the service, or another connection to the machine, remembered. */
+    default void restore(Remembered remembered) {}
 
-    /** Returns the pids that environments list or listed, as the last observation found them. Any thread may ask for them. */
-    default Listings listings() {
-        return Listings.NONE;
+    /** Returns what later observations depend on, as the last one found it. Any thread may ask for it. */
+    default Remembered remembered() {
+        return Remembered.NOTHING;
+    }
+
+    /**
+     * What the observations of a machine depend on besides its facts.
+     *
+     * @param listings the pids that environments list or listed
+     * @param accounts what its name service found
+     */
+    record Remembered(Listings listings, KnownAccounts accounts) {
+        public static final Remembered NOTHING = new Remembered(Listings.NONE, KnownAccounts.NONE);
     }
 
     /**

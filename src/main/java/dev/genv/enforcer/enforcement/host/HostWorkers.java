@@ -1,11 +1,11 @@
 package dev.genv.enforcer.enforcement.host;
 
+import dev.genv.enforcer.enforcement.host.Host.Remembered;
 import dev.genv.enforcer.enforcement.host.HostTasks.HostAnswer;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.HostDetails;
-import dev.genv.enforcer.observation.Listings;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
@@ -52,11 +52,11 @@ public final class HostWorkers {
 
     /**
      * Observes the present hosts in parallel, and verifies whether these processes have exited. A host without an answer does not affect the
-     * others. A new host continues with the remembered listings.
+     * others. A new host continues with what is remembered of it.
      */
-    public List<Snapshot> observe(Function<String, Listings> listings, Set<HostProcess> verified)
+    public List<Snapshot> observe(Function<String, Remembered> remembered, Set<HostProcess> verified)
             throws InterruptedException {
-        var workers = update(listings); // before the time limit begins
+        var workers = update(remembered); // before the time limit begins
         var byHost = verified.stream()
                 .collect(Collectors.groupingBy(
                         HostProcess::host, Collectors.mapping(HostProcess::id, Collectors.toUnmodifiableSet())));
@@ -88,7 +88,7 @@ public final class HostWorkers {
     }
 
     /** Updates the workers to the current hosts, and abandons those of hosts that left the list. */
-    private List<HostWorker> update(Function<String, Listings> listings) {
+    private List<HostWorker> update(Function<String, Remembered> remembered) {
         var before = byName;
         var now = new LinkedHashMap<String, HostWorker>();
         for (var host : hosts.get()) {
@@ -96,7 +96,7 @@ public final class HostWorkers {
             if (known != null && known.host().equals(host)) {
                 now.put(host.name(), known);
             } else {
-                host.restore(listings.apply(host.name()));
+                host.restore(remembered.apply(host.name()));
                 now.put(host.name(), new HostWorker(host, threads, ticker));
             }
         }
@@ -112,10 +112,10 @@ public final class HostWorkers {
         return byName.get(host);
     }
 
-    /** Returns the pids that environments of a host list or listed, as its last observation found them. */
-    public Listings listings(String host) {
+    /** Returns what later observations of a host depend on, as its last one found it. */
+    public Remembered remembered(String host) {
         var worker = byName.get(host);
-        return worker == null ? Listings.NONE : worker.host().listings();
+        return worker == null ? Remembered.NOTHING : worker.host().remembered();
     }
 
     public int count() {

@@ -14,7 +14,6 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.observation.Observer;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.StateParser;
@@ -29,7 +28,6 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
-import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import java.util.stream.Gatherers;
 import java.util.stream.Stream;
@@ -55,7 +53,7 @@ public final class ObservedHost implements Host {
     private final Machine machine;
     private final Observer observer;
     private final SignalCheck check = new SignalCheck();
-    private final LongSupplier nanos;
+    private final Ticker ticker;
     /** When it was last asked what the driver measures on the devices; null if it never was. */
     private @Nullable Long statusAskedAt;
 
@@ -63,16 +61,15 @@ public final class ObservedHost implements Host {
     /** As the last observation read it. */
     private StateFile devices = new StateFile.Absent();
 
-    private volatile Listings listings = Listings.NONE;
+    private volatile Remembered remembered = Remembered.NOTHING;
 
     public ObservedHost(ObserverSettings settings, Machine machine) {
-        this(settings, machine, System::nanoTime);
+        this(settings, machine, Ticker.ofSystem());
     }
 
-    /** @param nanos as {@link System#nanoTime} */
-    ObservedHost(ObserverSettings settings, Machine machine, LongSupplier nanos) {
+    ObservedHost(ObserverSettings settings, Machine machine, Ticker ticker) {
         this.settings = settings;
-        this.nanos = nanos;
+        this.ticker = ticker;
         this.machine = machine;
         observer = new Observer(settings);
     }
@@ -83,27 +80,30 @@ public final class ObservedHost implements Host {
     }
 
     @Override
-    public void restore(Listings remembered) {
-        observer.restore(remembered);
+    public void restore(Remembered earlier) {
+        observer.restore(earlier.listings());
+        observer.restore(earlier.accounts());
+        remembered = earlier;
     }
 
     @Override
-    public Listings listings() {
-        return listings;
+    public Remembered remembered() {
+        return remembered;
     }
 
     @Override
     public Snapshot observe(Set<ProcessId> verified) throws UnreachableException, InterruptedException {
         readOnlyReason = NOT_OBSERVED;
-        var begun = nanos.getAsLong();
+        var begun = ticker.mark();
         var asksStatus = statusAskedAt == null
                 || begun - statusAskedAt >= settings.statusAge().toNanos();
         var facts = machine.observe(observer.request(verified, asksStatus));
-        var snapshot = observer.observe(facts, verified, asksStatus);
+        var snapshot =
+                observer.observe(facts, verified, asksStatus, ticker.now().getEpochSecond());
         statusAskedAt = asksStatus ? Long.valueOf(begun) : statusAskedAt;
         devices = facts.state().devices();
         readOnlyReason = snapshot.details().readOnlyReason();
-        listings = observer.listings();
+        remembered = new Remembered(observer.listings(), observer.knownAccounts());
         check.recordObservation();
         return snapshot;
     }

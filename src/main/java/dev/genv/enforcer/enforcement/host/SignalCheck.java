@@ -133,7 +133,7 @@ final class SignalCheck {
         return new Result(
                 switch (immunity.kind()) {
                     case PROTECTED -> Outcome.SKIPPED_PROTECTED;
-                    case EXEMPT -> Outcome.SKIPPED_EXEMPT;
+                    case EXEMPT, PERHAPS_EXEMPT -> Outcome.SKIPPED_EXEMPT;
                 },
                 immunity.reason());
     }

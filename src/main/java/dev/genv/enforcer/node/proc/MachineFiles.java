@@ -28,6 +28,8 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.regex.Pattern;
@@ -177,28 +179,44 @@ public record MachineFiles(Path root) {
      */
     public static final class AccountFiles {
         private static final int LARGEST = 4 << 20;
+        private static final int GETENT_UNKNOWN = 2;
+        /** Also the exit code for a name service that fails. */
+        private static final int ID_UNKNOWN = 1;
         /** getent(1) found all keys, or not all. */
-        private static final Set<Integer> ANSWERED = Set.of(0, 2);
+        private static final Set<Integer> ANSWERED = Set.of(0, GETENT_UNKNOWN);
+
+        private static final Pattern NUMBER = Pattern.compile("[0-9]+");
+        private static final Reading<Long> NO_TIME = Reading.failed(Failure.NO_TIME, "");
 
         private final MachineFiles machine;
         private final ChildProcess getent;
+        private final ChildProcess id;
+        private final Duration limit;
         private final WatchedFile<TextFile> passwd;
         private final WatchedFile<TextFile> subuid;
 
-        /** @param getent getent(1) */
-        public AccountFiles(ProcFs proc, ChildProcess getent) {
+        /**
+         * @param getent getent(1)
+         * @param id id(1)
+         * @param limit after which time it is asked for no further user of the settings
+         */
+        public AccountFiles(ProcFs proc, ChildProcess getent, ChildProcess id, Duration limit) {
             machine = proc.machine();
             this.getent = getent;
+            this.id = id;
+            this.limit = limit;
             passwd = file(proc, "/etc/passwd");
             subuid = file(proc, "/etc/subuid");
         }
 
         /**
-         * Reads the files, and asks the name service for what the request names, and for uids that nobody knows.
+         * Reads the files, and asks the name service for each of the users of the settings, for what else the request names, and for uids that
+         * nobody knows.
          *
          * @param observed the uids of the observed processes
          */
         public AccountFacts read(ObservationRequest request, Stream<Long> observed) throws InterruptedException {
+            var configured = uidsOf(request.users());
             var file = ProcFs.reading(() -> Reading.of(passwd.current()));
             var unknown = observed.map(request.subordinateUids()::ownerOf)
                     .filter(uid -> !request.knownUids().contains(uid))
@@ -217,7 +235,46 @@ public record MachineFiles(Path root) {
                     file,
                     ProcFs.reading(() -> Reading.of(subuid.current())),
                     asked,
-                    asked.isEmpty() ? AccountFacts.NOT_ASKED : ask(asked));
+                    asked.isEmpty() ? AccountFacts.NOT_ASKED : ask(asked),
+                    configured);
+        }
+
+        private List<Reading<Long>> uidsOf(List<String> users) throws InterruptedException {
+            var configured = new ArrayList<Reading<Long>>();
+            var deadline = System.nanoTime() + limit.toNanos();
+            var isStopped = false;
+            for (var user : users) {
+                var uid = isStopped ? NO_TIME : uidOf(user);
+                configured.add(uid);
+                isStopped |= System.nanoTime() - deadline > 0
+                        || (uid instanceof Reading.Failed<Long>(var failure, var _) && failure == Failure.OTHER);
+            }
+            return configured;
+        }
+
+        /** Each is asked for alone: the answer may have another spelling. getent(1) takes a number for a uid only, id(1) for a name first. */
+        private Reading<Long> uidOf(String user) throws InterruptedException {
+            if (!machine.isOnHost()) {
+                return Reading.failed(Failure.SKIPPED, "");
+            }
+            try {
+                var isNumber = NUMBER.matcher(user).matches();
+                var answer = isNumber ? id.run("-u", "--", user) : getent.run("--", "passwd", user);
+                if (answer.exitCode() == (isNumber ? ID_UNKNOWN : GETENT_UNKNOWN)) {
+                    return Reading.failed(Failure.ABSENT, "");
+                }
+                var text = answer.stdout().text().strip();
+                var uids = isNumber
+                        ? Accounts.numberIn(text).stream().toList()
+                        : List.copyOf(PasswdFile.uidsByName(text).values());
+                return answer.exitCode() == 0 && uids.size() == 1
+                        ? Reading.of(uids.getFirst())
+                        : Reading.failed(
+                                Failure.OTHER,
+                                "%s exited with %d".formatted(isNumber ? "id" : "getent", answer.exitCode()));
+            } catch (ToolException e) {
+                return Reading.failed(Failure.OTHER, String.valueOf(e.getMessage()));
+            }
         }
 
         /** If the file cannot be read, the name service is asked for its accounts too. */

@@ -90,6 +90,33 @@ def named_accounts(asked, seconds):
         return failed("OTHER", str(error))
 
 
+def configured_uids(users, seconds):
+    """Returns a Reading of the uid of each of these users: of the account of that name, or else of the number."""
+    def uids():
+        import pwd
+        for user in users:
+            try:
+                account = pwd.getpwnam(user)
+            except KeyError:
+                account = reading_of_number(pwd, user)
+            yield {user: failed("ABSENT") if account is None else {"value": account.pw_uid}}
+
+    def reading_of_number(pwd, user):
+        try:
+            return pwd.getpwuid(int(user)) if user.isdigit() else None
+        except KeyError:
+            return None
+
+    known, rest = {}, failed("NO_TIME")
+    try:
+        call(uids, seconds, known)
+    except NoAnswer:
+        rest = failed("TIMEOUT", "there was no answer within %d ms" % (seconds * 1000))
+    except (Bug, OSError) as error:
+        rest = failed("OTHER", str(error))
+    return [known.get(user, rest) for user in users]
+
+
 def find_program(name):
     """Returns the path of a program that only root and the present user can replace. Raises OSError, Untrusted."""
     paths = [name] if "/" in name else [folder + "/" + name for folder in PATH.split(":")]

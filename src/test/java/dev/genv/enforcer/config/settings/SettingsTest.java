@@ -7,6 +7,7 @@ import com.jcraft.jsch.JSch;
 import com.jcraft.jsch.KeyPair;
 import dev.genv.enforcer.config.settings.Variables.InvalidSettingsException;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
+import dev.genv.enforcer.observation.ConfiguredUsers.ConfiguredUser;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.policy.RuleConfig;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
@@ -131,7 +132,7 @@ class SettingsTest {
     void readsListsAndVariablesThatTakePrecedence() throws InvalidSettingsException {
         var settings = read(Map.of(
                 "MAX_DEVICES_PER_USER", "2",
-                "MAX_DEVICES_FOR_USER", "john=3, paul=0  a=b=4",
+                "MAX_DEVICES_FOR_USER", "john=3, paul=0  CORP\\b=4",
                 "PROTECTED_EXECUTABLES", "/opt/a, /opt/b@alice /opt/c@*",
                 "GENV_TMPDIR", "/srv/genv",
                 "STATE_DIR", "/x",
@@ -142,7 +143,7 @@ class SettingsTest {
         assertThat(settings.rules())
                 .containsEntry(
                         KnownRules.MAX_DEVICES_PER_USER,
-                        new RuleConfig(RuleMode.ENFORCE, new Limits(2, Map.of("john", 3, "paul", 0, "a=b", 4))));
+                        new RuleConfig(RuleMode.ENFORCE, new Limits(2, Map.of("john", 3, "paul", 0, "CORP\\b", 4))));
         assertThat(settings.safety().protectedExecutables())
                 .containsExactly(
                         new ProtectedExecutable(Path.of("/opt/a"), "0"),
@@ -193,6 +194,29 @@ class SettingsTest {
                 .containsExactly("GENV_ENFORCER_WEBHOOK_URL_FILE: expected to be unset with GENV_ENFORCER_WEBHOOK_URL");
     }
 
+    /** A user has the same form in every setting. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"user@corp.example.org", "CORP\\user", "First.Last", "SVC-INFER", "20231234", "+1003", "a$", "_x"
+            })
+    void acceptsEveryUser(String user) throws InvalidSettingsException {
+        var settings = read(Map.of(
+                "EXEMPT_USERS", "alice," + user,
+                "PROTECTED_EXECUTABLES", "/opt/a@b/c@" + user,
+                "MAX_DEVICES_FOR_USER", user + "=3",
+                "MAX_MEMORY_FOR_USER", user + "=3g",
+                "REMOTE_HOSTS", "gpu-1",
+                "REMOTE_USERNAME", user));
+        assertThat(settings.safety().exemptUsers()).containsExactly("alice", user);
+        assertThat(settings.safety().protectedExecutables())
+                .containsExactly(new ProtectedExecutable(Path.of("/opt/a@b/c"), user));
+        assertThat(settings.remote().username()).hasValue(user);
+        assertThat(RuleSettings.limitedUsers(settings.rules()))
+                .containsExactlyInAnyOrder(
+                        new ConfiguredUser(user, "GENV_ENFORCER_MAX_DEVICES_FOR_USER", false),
+                        new ConfiguredUser(user, "GENV_ENFORCER_MAX_MEMORY_FOR_USER", false));
+    }
+
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
         MODE                     | enforec              | expected enforce or audit
@@ -206,13 +230,19 @@ class SettingsTest {
         PROTECTED_EXECUTABLES    | /opt/a,b@alice       | expected absolute paths
         PROTECTED_EXECUTABLES    | @alice               | expected absolute paths
         EXEMPT_USERS             | @                    | expected names or uids of users, such as alice,1003
-        EXEMPT_USERS             | alice@host           | expected names or uids
+        EXEMPT_USERS             | @corp                | expected names or uids
+        EXEMPT_USERS             | +alice               | expected names or uids
+        EXEMPT_USERS             | -alice               | expected names or uids
         EXEMPT_USERS             | 4294967295           | expected names or uids
         EXEMPT_USERS             | a=b                  | expected names or uids
         EXEMPT_USERS             | *                    | expected names or uids
         EXEMPT_USERS             | /home/alice          | expected names or uids
         EXEMPT_USERS             | a=b" threw an Exception whilst being converted c | expected names or uids
         MAX_DEVICES_PER_USER     | -1                   | expected a whole number from 0
+        PROTECTED_EXECUTABLES    | /opt/a@-alice        | expected absolute paths
+        MAX_DEVICES_FOR_USER     | a=b=3                | expected users with a limit each
+        MAX_DEVICES_FOR_USER     | *=3                  | expected users with a limit each
+        MAX_MEMORY_FOR_USER      | 4294967295=3g        | expected users with an amount of memory each
         MAX_DEVICES_FOR_USER     | john                 | expected users with a limit each, each once, such as john=3,paul=2
         IDLE_AFTER               | 0s                   | expected a time from 1s to 3650d, such as 4h or 2d
         IDLE_UTILIZATION         | 101                  | expected a whole number from 0 to 100

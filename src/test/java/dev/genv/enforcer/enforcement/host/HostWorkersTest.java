@@ -6,13 +6,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.enforcement.host.Host.Remembered;
 import dev.genv.enforcer.enforcement.host.HostWorker.Kind;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -133,7 +133,7 @@ class HostWorkersTest {
     void passesEachHostOnlyItsOwnProcesses() throws InterruptedException {
         var process = new ProcessId(7, 70);
         hosts.addAll(List.of(fine.setExited(process), other.setExited(process)));
-        var reports = workers.observe(_ -> Listings.NONE, Set.of(new HostProcess("other", process)));
+        var reports = workers.observe(_ -> Remembered.NOTHING, Set.of(new HostProcess("other", process)));
         assertThat(reports.getFirst().details().ended()).isEmpty();
         assertThat(reports.getLast().details().ended()).containsExactly(process);
     }
@@ -143,7 +143,7 @@ class HostWorkersTest {
     }
 
     private List<Snapshot> collect() throws InterruptedException {
-        return workers.observe(_ -> Listings.NONE, Set.of());
+        return workers.observe(_ -> Remembered.NOTHING, Set.of());
     }
 
     private void refuse() {

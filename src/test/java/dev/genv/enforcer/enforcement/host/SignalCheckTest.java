@@ -14,13 +14,13 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Membership.MembershipSource;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.observation.ConfiguredUsers.ExemptUsers;
 import dev.genv.enforcer.observation.ImmunityRules;
 import dev.genv.enforcer.observation.ProcessIdentity.ProgramEnviron;
 import dev.genv.enforcer.observation.ProcessIdentity.ProgramEnviron.Content;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** A process whose membership was inferred or remembered is compared by its environ, and nothing is inferred again. */
@@ -99,7 +99,7 @@ class SignalCheckTest {
         var process = new GpuProcess(
                 PROCESS, ALICE, "python", membership, MembershipSource.ANCESTOR, List.of(), null, null, null);
         var environ = new ProgramEnviron(content, new Addresses(6000, 7000, 7000, 7022));
-        return check.refusal(process, environ, examined(now, begin), new ImmunityRules(7, Set.of(), List.of()));
+        return check.refusal(process, environ, examined(now, begin), new ImmunityRules(7, ExemptUsers.NONE, List.of()));
     }
 
     private static Examined examined(EnvironFacts environ, long begin) {

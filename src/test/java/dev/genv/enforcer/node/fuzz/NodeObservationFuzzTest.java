@@ -18,6 +18,7 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.node.fuzz.FuzzNode.Evidence;
 import dev.genv.enforcer.node.proc.LivenessReader;
 import dev.genv.enforcer.node.proc.ProcFs;
+import dev.genv.enforcer.observation.ConfiguredUsers.ExemptUsers;
 import dev.genv.enforcer.observation.Findings;
 import dev.genv.enforcer.observation.LiveState;
 import dev.genv.enforcer.observation.StateParser;
@@ -160,7 +161,7 @@ class NodeObservationFuzzTest {
                 new Directory.Present(new FileId(1, 1), 0), LockFacts.NOT_ATTEMPTED, envs, file(now.devices()));
         var state = new StateParser("/var/tmp/genv").parse(null, facts);
         var liveness = new LivenessReader(proc).read(List.of(envs));
-        var live = LiveState.of(state, liveness, world.accounts(), Set.of(), findings);
+        var live = LiveState.of(state, liveness, new ExemptUsers(List.of(), world.accounts()), findings);
         var listed = IntStream.range(0, FuzzNode.DEVICES).boxed().collect(Collectors.toSet());
         return new Snapshot(
                 "gpu-1",

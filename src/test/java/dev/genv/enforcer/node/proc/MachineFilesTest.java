@@ -205,6 +205,7 @@ class MachineFilesTest {
                 accounts,
                 known,
                 more,
+                List.of(),
                 subordinateUids);
     }
 
@@ -222,7 +223,8 @@ class MachineFilesTest {
     }
 
     private static AccountFiles accountFiles(Path proc, String getent, Duration limit) {
-        return new AccountFiles(new ProcFs(proc), new ChildProcess(getent, limit));
+        return new AccountFiles(
+                new ProcFs(proc), new ChildProcess(getent, limit), new ChildProcess(getent, limit), limit);
     }
 
     private Reading<TextFile> accounts() throws InterruptedException {

@@ -523,7 +523,7 @@ class ActionTableTest {
     void pidsThatEnvironmentsListAreKeptForTheNextRun() throws Exception {
         files("a", "b").env("15971", 1003, null, null, child.pid()).write();
         host.observe(Set.of());
-        assertThat(host.listings()).isNotEqualTo(Listings.NONE);
+        assertThat(host.remembered().listings()).isNotEqualTo(Listings.NONE);
     }
 
     /** For kill(2) such a pid means a group, or every process. */

@@ -139,6 +139,7 @@ class FakeMachine {
                         List.of(),
                         Set.of(),
                         0,
+                        List.of(),
                         SubordinateUids.NONE));
     }
 }

@@ -1,7 +1,9 @@
 package dev.genv.enforcer.observation.table;
 
+import static dev.genv.enforcer.model.SnapshotPart.EXEMPT_USERS;
 import static dev.genv.enforcer.model.SnapshotPart.PROCESSES;
 import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
+import static dev.genv.enforcer.observation.table.DescribedMachine.env;
 import static dev.genv.enforcer.observation.table.FactRow.row;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -75,13 +77,45 @@ final class ImmunityRows {
                     .check(isProtected("it is unknown whether it runs /loop")),
             row("a protected program of an unknown user", machine -> machine.protect(SERVER, "eve"))
                     .problem("SETTING_USER_UNKNOWN: user eve of GENV_ENFORCER_PROTECTED_EXECUTABLES is no account"
-                            + " that is known of this host: give the uid instead"),
+                            + " that is known of this host, so nothing is done to processes and environments that may be"
+                            + " this user's: give the uid instead, with a plus sign such as +1003")
+                    .missing(EXEMPT_USERS),
             row("an exempt user whom only the name service knows", machine -> {
                         machine.nameService();
                         machine.exempt.add(DescribedMachine.NAMED);
                         machine.process(812, DescribedMachine.NAMED_UID, "GENV_ENVIRONMENT_ID=a");
                     })
                     .check(seen -> assertThat(immunity(seen).kind()).isEqualTo(Immunity.Kind.EXEMPT)),
+            row("an exempt number that only the name service knows as a uid", machine -> {
+                        machine.nameService();
+                        machine.exempt.add(Long.toString(DescribedMachine.NAMED_UID));
+                        machine.process(812, DescribedMachine.NAMED_UID, "GENV_ENVIRONMENT_ID=a");
+                    })
+                    .check(seen -> assertThat(immunity(seen).kind()).isEqualTo(Immunity.Kind.EXEMPT)),
+            row(
+                            "an exempt user whom the name service does not find, and a process that may be this user's",
+                            machine -> {
+                                machine.nameService();
+                                machine.exempt.add("no.such-user@corp");
+                                machine.process(812, 70_011, "GENV_ENVIRONMENT_ID=a");
+                                machine.envs(env("a", 70_011, "no.such-user", "812"));
+                            })
+                    .problem("SETTING_USER_UNKNOWN: user no.such-user@corp of GENV_ENFORCER_EXEMPT_USERS is no account"
+                            + " that is known of this host, so nothing is done to processes and environments that may be"
+                            + " this user's: give the uid instead, with a plus sign such as +1003")
+                    .missing(EXEMPT_USERS)
+                    .check(seen -> assertThat(immunity(seen).kind()).isEqualTo(Immunity.Kind.PERHAPS_EXEMPT)),
+            row("an exempt number without an account", machine -> {
+                        machine.nameService();
+                        machine.exempt.add("70011");
+                        machine.process(812, 70_011, "GENV_ENVIRONMENT_ID=a");
+                        machine.envs(env("a", 70_011, "no.such-user", "812"));
+                    })
+                    .problem("SETTING_USER_UNKNOWN: user 70011 of GENV_ENFORCER_EXEMPT_USERS is no account"
+                            + " that is known of this host, so nothing is done to processes and environments that may be"
+                            + " this user's: give the uid instead, with a plus sign such as +1003")
+                    .missing(EXEMPT_USERS)
+                    .check(seen -> assertThat(immunity(seen).kind()).isEqualTo(Immunity.Kind.PERHAPS_EXEMPT)),
             row("a kernel thread", machine -> machine.process(812, 0).kernelThread())
                     .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ is not available at this"
                             + " moment")

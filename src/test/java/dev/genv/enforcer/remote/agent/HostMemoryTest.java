@@ -79,13 +79,15 @@ class HostMemoryTest {
                 Reading.of(new TextFile("1", null)),
                 Reading.of(new TextFile("2", null)),
                 List.of(),
-                AccountFacts.NOT_ASKED);
+                AccountFacts.NOT_ASKED,
+                List.of());
         record();
         accounts = new AccountFacts(
                 Reading.failed(Failure.DENIED, ""),
                 Reading.of(new TextFile("3", null)),
                 List.of(),
-                AccountFacts.NOT_ASKED);
+                AccountFacts.NOT_ASKED,
+                List.of());
         record();
         assertThat(memory.omitted().passwd()).isEqualTo("1");
         assertThat(memory.omitted().subuid()).isEqualTo("3");

@@ -47,7 +47,8 @@ public final class SampleFacts {
                     Reading.of(new AccountFacts.TextFile("1:2", bytes("root:x:0:0::/:/bin/sh\n"))),
                     Reading.of(new AccountFacts.TextFile("3:4", null)),
                     List.of("1009"),
-                    Reading.of(bytes("carol:x:1009:\n"))),
+                    Reading.of(bytes("carol:x:1009:\n")),
+                    List.of(Reading.of(1009L), Reading.failed(Failure.ABSENT, ""))),
             List.of(
                     Reading.of(new ProgramFile(new FileId(1, 2), 1_234_567_890_123L)),
                     Reading.failed(Failure.UNTRUSTED, "others can write /opt")),

@@ -64,7 +64,7 @@ public final class EnvBuilder {
     /** The machine has an account with its user name and its uid. */
     public EnvBuilder account() {
         ownership = new Ownership(
-                ownership.dispute(), ownership.exempt(), ownership.uids(), Objects.requireNonNull(username));
+                ownership.dispute(), ownership.immunity(), ownership.uids(), Objects.requireNonNull(username));
         return this;
     }
 

@@ -195,7 +195,7 @@ public final class RandomFleets {
                 config,
                 pids,
                 List.of(),
-                new Ownership(ownership.dispute(), ownership.exempt(), ownership.uids(), account));
+                new Ownership(ownership.dispute(), ownership.immunity(), ownership.uids(), account));
     }
 
     private Ownership ownership(long recorded) {

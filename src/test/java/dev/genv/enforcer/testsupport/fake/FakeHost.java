@@ -9,7 +9,6 @@ import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.HostDetails;
-import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.time.Duration;
@@ -33,7 +32,7 @@ public final class FakeHost implements Host {
     private volatile long ticks = 1_000_000;
     private volatile String readOnlyReason;
     private volatile String machine;
-    private volatile Listings listings = Listings.NONE;
+    private volatile Remembered remembered = Remembered.NOTHING;
     private volatile Accounts accounts = Accounts.NONE;
     private volatile Boolean hasGenv;
     private volatile List<DeviceStatus> devices = List.of();
@@ -114,15 +113,15 @@ public final class FakeHost implements Host {
         return this;
     }
 
-    /** The listings that it continues with. */
+    /** What it continues with. */
     @Override
-    public Listings listings() {
-        return listings;
+    public Remembered remembered() {
+        return remembered;
     }
 
     @Override
-    public void restore(Listings remembered) {
-        listings = remembered;
+    public void restore(Remembered earlier) {
+        remembered = earlier;
     }
 
     @Override
