@@ -2,25 +2,22 @@ package dev.genv.enforcer.notification;
 
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.WatchedFile;
+import dev.genv.enforcer.model.SafeText;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jboss.logging.Logger;
 
-/**
- * Finds the address of a user.
- *
- * @param template the address of users who are not in the file, with {@link #USER}; empty if only the file counts
- * @param file addresses by name or uid; empty for none
- * @param users the accounts of the machines
- */
-public record Addresses(Optional<String> template, Optional<AddressFile> file, UserDirectory users) {
+/** Finds the address of a user. */
+public final class Addresses {
     /** Stands for the name of the user in a template. */
     public static final String USER = "{user}";
 
@@ -33,6 +30,25 @@ public record Addresses(Optional<String> template, Optional<AddressFile> file, U
 
     /** Only these names are the local part of an address without doubt. */
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_][A-Za-z0-9_-]*(\\.[A-Za-z0-9_-]+)*");
+
+    private static final int MOST_REPORTED = 100;
+
+    private final Optional<String> template;
+    private final Optional<AddressFile> file;
+    private final UserDirectory users;
+    /** The users whose names give no address. */
+    private final Set<String> unaddressed = ConcurrentHashMap.newKeySet();
+
+    /**
+     * @param template the address of users who are not in the file, with {@link #USER}; empty if only the file counts
+     * @param file addresses by name or uid; empty for none
+     * @param users the accounts of the machines
+     */
+    public Addresses(Optional<String> template, Optional<AddressFile> file, UserDirectory users) {
+        this.template = template;
+        this.file = file;
+        this.users = users;
+    }
 
     /** Whether it has the plain form {@code local@domain} of RFC 5321, without quotes, comments and names. So it can add no header. */
     public static boolean isAddress(String text) {
@@ -61,7 +77,19 @@ public record Addresses(Optional<String> template, Optional<AddressFile> file, U
                 .or(() -> name.filter(user -> NAME.matcher(user).matches())
                         .flatMap(user -> template.map(text -> text.replace(USER, user)))
                         .filter(Addresses::isAddress));
+        name.ifPresent(unaddressed::remove);
+        name.filter(_ -> template.isPresent() && address.isEmpty() && unaddressed.size() < MOST_REPORTED)
+                .ifPresent(unaddressed::add);
         return new Address(address, address.isEmpty() && names.isEmpty());
+    }
+
+    /** Returns for whom there is no address although there is a template, as a clause; empty if there is no such user. */
+    Optional<String> problem() {
+        return unaddressed.stream()
+                .min(Comparator.naturalOrder())
+                .map(user ->
+                        "user %s gets no mail, because the name gives no address with GENV_ENFORCER_MAIL_TO (%d such users): add the user to GENV_ENFORCER_MAIL_ADDRESS_FILE"
+                                .formatted(SafeText.escape(user), unaddressed.size()));
     }
 
     /** A uid may belong to different people on different machines, so all of them must lead to the same address. */

@@ -52,6 +52,11 @@ public record MailSender(NoticeText text, Addresses addresses, MailServer server
     }
 
     @Override
+    public Optional<String> problem() {
+        return addresses.problem();
+    }
+
+    @Override
     public Reply send(Message message) throws InterruptedException {
         var groups = NoticeText.groups(message.notices());
         var key = message.notices().getFirst().id();

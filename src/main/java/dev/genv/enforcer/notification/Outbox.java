@@ -140,10 +140,10 @@ public final class Outbox {
         return sender.name();
     }
 
-    /** Why the latest attempts failed; empty if one of the last three succeeded. */
+    /** Why the latest attempts failed, or why some get no message; empty if one of the last three succeeded, and everybody gets them. */
     public Optional<String> problem() {
         var now = failures;
-        return now.number() < FAILURES_OF_A_PROBLEM ? Optional.empty() : Optional.of(now.last());
+        return now.number() < FAILURES_OF_A_PROBLEM ? sender.problem() : Optional.of(now.last());
     }
 
     long waiting() {

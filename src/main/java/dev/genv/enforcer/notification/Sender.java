@@ -41,6 +41,11 @@ public interface Sender {
         }
     }
 
+    /** Returns why some get no message, as a clause; empty if there is no such problem. */
+    default Optional<String> problem() {
+        return Optional.empty();
+    }
+
     /** Sends a message, and waits for the answer of the receiver for a limited time. */
     Reply send(Message message) throws InterruptedException;
 

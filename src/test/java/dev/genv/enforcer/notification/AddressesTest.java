@@ -28,6 +28,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Which account and which address a user has. */
@@ -61,6 +62,28 @@ class AddressesTest {
                         .of(HOST, 1003)
                         .text())
                 .isEmpty();
+    }
+
+    /** A directory may show users as {@code user@domain} or {@code DOMAIN\\user}. */
+    @ParameterizedTest
+    @CsvSource({
+        "First.Last, First.Last@example.org",
+        "UPPER, UPPER@example.org",
+        "user@corp.example.org,",
+        "CORP\\user,",
+        "a$,"
+    })
+    void nameThatGivesNoAddressIsReported(String name, @Nullable String address) throws IOException {
+        users.update(fleet(machine("gpu-1", Map.of(name, 1003L))));
+        var addresses = byName();
+        assertThat(addresses.of(HOST, 1003).text()).isEqualTo(Optional.ofNullable(address));
+        if (address != null) {
+            assertThat(addresses.problem()).isEmpty();
+        } else {
+            assertThat(addresses.problem())
+                    .hasValueSatisfying(problem -> assertThat(problem).startsWith("user " + name + " gets no mail"));
+        }
+        assertThat(byName(file(name + "=a@b.org")).of(HOST, 1003).text()).contains("a@b.org");
     }
 
     @Test

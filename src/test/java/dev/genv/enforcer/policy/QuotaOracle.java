@@ -45,8 +45,18 @@ record QuotaOracle(Fleet fleet, Limits limits) {
 
     /** How many devices a user must give up; 0 or less where there is nothing to give up. */
     int surplus(String user) {
-        var limit = limits.perUser().containsKey(user) ? limits.perUser().get(user) : limits.general();
+        var limit = limits.perUser().keySet().stream()
+                .filter(limited -> limited.equals(user) || hasUid(user, limited))
+                .map(limits.perUser()::get)
+                .max(Comparator.naturalOrder())
+                .orElse(limits.general());
         return limit == null ? 0 : held(user).size() - limit;
+    }
+
+    private boolean hasUid(String user, String uid) {
+        return held(user).stream()
+                .flatMap(slot -> attachments(user, slot).stream())
+                .anyMatch(detach -> uid.equals(String.valueOf(detach.environment().uid())));
     }
 
     /** The devices of a user, those first that do the least harm, when these processes are gone. */

@@ -73,7 +73,7 @@ public interface SafetySettings {
     /**
      * Users whose processes the service never terminates and whose environments it never detaches. It reports their violations.
      * The real uid of a process decides; for a detachment, the real uids of all live pids of the environment. Separate the users
-     * by commas or blanks.
+     * by commas or blanks. While a machine knows no account of a user, nothing is done there to who may be this user.
      */
     @WithDefault("")
     @Accepts(SettingKind.USER_NAMES)

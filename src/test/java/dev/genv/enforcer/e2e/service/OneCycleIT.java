@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.NodeSuite;
 import dev.genv.enforcer.e2e.ServiceClient;
+import dev.genv.enforcer.e2e.TestUsers;
+import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.TestCertificate;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
@@ -80,15 +82,31 @@ class OneCycleIT extends NodeSuite {
     void processOfExemptUserIsReportedAndNotTerminated() throws IOException {
         try (var stray = startStray()) {
             var output = node.set("NON_ENV_PROCESSES", "enforce")
-                    .set("EXEMPT_USERS", "no-such-user, " + CurrentProcess.uid())
+                    .set("EXEMPT_USERS", "+" + CurrentProcess.uid())
                     .runOnce();
 
             assertThat(output.exitCode()).isZero();
             assertThat(output.out().getLast())
                     .contains("skipped_exempt")
                     .contains("uid %d, which is exempt".formatted(CurrentProcess.uid()));
+            assertThat(stray.isAlive()).isTrue();
+        }
+    }
+
+    /** It may be the exempt user's: the directory may be down. */
+    @Test
+    void processOfAUidWithoutAnAccountIsHeldWhileAnExemptUserIsUnknown() throws IOException {
+        Requirements.rootWithCapabilities();
+        try (var stray = Child.ofUser(TestUsers.HONEST_UID)) {
+            node.gpus.process(0, stray.pid(), "10");
+            var output = node.set("NON_ENV_PROCESSES", "enforce")
+                    .set("EXEMPT_USERS", "no-such-user")
+                    .runOnce();
+
+            assertThat(output.exitCode()).isEqualTo(1);
+            assertThat(output.out().getLast()).contains("skipped_exempt").contains("user no-such-user, who is exempt");
             assertThat(output.log())
-                    .anyMatch(line -> line.contains("setting_user_unknown") && line.contains("no-such-user"));
+                    .anyMatch(line -> line.contains("Exit code 1") && line.contains("user no-such-user of"));
             assertThat(stray.isAlive()).isTrue();
         }
     }
