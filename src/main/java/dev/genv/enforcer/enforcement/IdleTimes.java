@@ -163,8 +163,9 @@ final class IdleTimes {
         snapshot.unlisted().holders().stream()
                 .filter(holder -> !holder.process().isProtected())
                 .forEach(holder -> used.addAll(holder.used()));
-        var unknown = new HashSet<>(snapshot.unlisted().unknown());
-        unknown.addAll(snapshot.unlisted().suspected());
+        var doubts = snapshot.unlisted().doubts();
+        var unknown = new HashSet<>(doubts.unknown());
+        unknown.addAll(doubts.suspected());
         var findings = new HashMap<Integer, Finding>();
         for (var device : snapshot.listedDevices()) {
             var isUsed = used.contains(device) || finding(utilization, device) == Finding.BUSY;

@@ -204,31 +204,38 @@ public record Snapshot(
      * without being listed. Such a process does not necessarily use the memory: a monitoring program holds the files too.
      *
      * @param memory what is not explained, by the index of the device
-     * @param suspected devices on which memory is not explained, but has not been for long: it may be that of a process that is being listed
-     * @param unknown devices of which it is unknown, because the driver does not report their memory, or that of a process on them
+     * @param doubts about other devices
      * @param holders sorted by process
      * @param isComplete whether every process was examined that may be a holder
      */
-    public record Unlisted(
-            Map<Integer, Memory> memory,
-            Set<Integer> suspected,
-            Set<Integer> unknown,
-            List<Holder> holders,
-            boolean isComplete) {
+    public record Unlisted(Map<Integer, Memory> memory, Doubts doubts, List<Holder> holders, boolean isComplete) {
         public static final Unlisted NONE = new Unlisted(Map.of(), List.of());
 
         /** Creates it for a search that examined every process, on devices whose memory is known. */
         public Unlisted(Map<Integer, Memory> memory, List<Holder> holders) {
-            this(memory, Set.of(), Set.of(), holders, true);
+            this(memory, Doubts.NONE, holders, true);
         }
 
         public Unlisted {
             memory = Map.copyOf(memory);
-            suspected = Set.copyOf(suspected);
-            unknown = Set.copyOf(unknown);
             holders = holders.stream()
                     .sorted(Comparator.comparing(holder -> holder.process().id()))
                     .toList();
+        }
+
+        /**
+         * Devices that are neither used nor unused.
+         *
+         * @param suspected those on which memory is not explained, but has not been for long: a process may be about to be listed
+         * @param unknown those whose memory, or that of a process on them, the driver does not report
+         */
+        public record Doubts(Set<Integer> suspected, Set<Integer> unknown) {
+            public static final Doubts NONE = new Doubts(Set.of(), Set.of());
+
+            public Doubts {
+                suspected = Set.copyOf(suspected);
+                unknown = Set.copyOf(unknown);
+            }
         }
 
         /**

@@ -72,18 +72,16 @@ final class UnlistedProcesses {
             unexplained.record(listing, facts.gpu().devicesAreCurrent());
         }
         var amounts = unexplained.lasting();
-        var suspected = unexplained.devices();
-        var unknown = UnexplainedMemory.unknown(listing);
+        var doubts = new Unlisted.Doubts(unexplained.devices(), UnexplainedMemory.unknown(listing));
         if (!wereSought || amounts.isEmpty() || listing.missing().contains(SnapshotPart.PROCESSES)) {
             since = Map.of();
             mapped = Map.of();
-            return new Unlisted(Map.of(), suspected, unknown, List.of(), true);
+            return new Unlisted(Map.of(), doubts, List.of(), true);
         }
         var devices = devicesByMinor(facts.holders().gpus(), amounts);
         var unlisted = new Unlisted(
                 amounts.values().stream().collect(Collectors.toMap(Excess::index, Excess::now, (first, _) -> first)),
-                suspected,
-                unknown,
+                doubts,
                 holders(facts, devices, listing, ownPid, resolver),
                 facts.holders().incomplete().isEmpty());
         report(unlisted, amounts, Set.copyOf(devices.values()), facts.holders().incomplete(), findings);

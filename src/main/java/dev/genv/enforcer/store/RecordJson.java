@@ -34,6 +34,8 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.HostDetails;
+import dev.genv.enforcer.model.Snapshot.Unlisted;
+import dev.genv.enforcer.model.Snapshot.Unlisted.Doubts;
 import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.RuleDefinition;
@@ -135,7 +137,9 @@ public final class RecordJson {
                 .addModule(new JavaTimeModule())
                 .addModule(module())
                 .build();
-        mapper.setInjectableValues(new InjectableValues.Std().addValue(HostDetails.class, HostDetails.NONE));
+        mapper.setInjectableValues(new InjectableValues.Std()
+                .addValue(HostDetails.class, HostDetails.NONE)
+                .addValue(Doubts.class, Doubts.NONE));
         return mapper.setDefaultSetterInfo(NullableComponents.REFUSE_NULL);
     }
 
@@ -153,6 +157,7 @@ public final class RecordJson {
                 new NamedType(Action.Detach.class, "detach"));
         module.setMixInAnnotation(RuleDefinition.class, RuleForm.class);
         module.setMixInAnnotation(Snapshot.class, WithoutDetails.class);
+        module.setMixInAnnotation(Unlisted.class, WithoutDetails.class);
         module.setMixInAnnotation(SubordinateUids.class, RangesForm.class);
         module.addDeserializer(RuleDefinition.class, new RuleReader());
         return module;
@@ -161,8 +166,8 @@ public final class RecordJson {
     @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "form")
     private interface Form {}
 
-    /** The database does not store what was observed of the host itself. */
-    @JsonIgnoreProperties("details")
+    /** The database does not store what was observed of the host itself, and what was in doubt. */
+    @JsonIgnoreProperties({"details", "doubts"})
     private interface WithoutDetails {}
 
     /** Has a snapshot of the database no details. */
@@ -171,8 +176,9 @@ public final class RecordJson {
 
         @Override
         public JacksonInject.@Nullable Value findInjectableValue(AnnotatedMember member) {
-            return member.getRawType().equals(HostDetails.class)
-                    ? JacksonInject.Value.forId(HostDetails.class.getName())
+            var type = member.getRawType();
+            return type.equals(HostDetails.class) || type.equals(Doubts.class)
+                    ? JacksonInject.Value.forId(type.getName())
                     : null;
         }
     }

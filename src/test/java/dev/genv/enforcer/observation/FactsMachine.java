@@ -431,7 +431,7 @@ final class FactsMachine {
         });
         var memory = seen.unlisted().memory().entrySet().stream()
                 .map(entry -> "%d MiB on %d".formatted(entry.getValue().mebibytes(), entry.getKey()));
-        var unknown = seen.unlisted().unknown().stream().sorted().map("unknown memory on %d"::formatted);
+        var unknown = seen.unlisted().doubts().unknown().stream().sorted().map("unknown memory on %d"::formatted);
         var environments = seen.environments().stream()
                 .map(environment -> (environment.ownership().isDisputed() ? "disputed " : "env ") + environment.eid());
         var attachments = seen.devices().stream()

@@ -175,7 +175,7 @@ public final class HostBuilder {
                 .flatMap(holder -> holder.process().devices().stream())
                 .distinct()
                 .collect(Collectors.toMap(index -> index, _ -> Memory.ofMebibytes(1024)));
-        return new Unlisted(memory, suspected, unknown, holders, everyProcessExamined);
+        return new Unlisted(memory, new Unlisted.Doubts(suspected, unknown), holders, everyProcessExamined);
     }
 
     /** Returns a fleet of this host only, as the service's node. */
