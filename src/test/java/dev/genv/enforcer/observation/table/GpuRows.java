@@ -43,7 +43,8 @@ final class GpuRows {
             row(
                             "memory that the driver does not report",
                             machine -> machine.listDevices("0, GPU-0, 1542\n1, GPU-1, [N/A]\n", 0))
-                    .check(seen -> assertThat(seen.unlisted().doubts().unknown()).containsExactly(1)),
+                    .check(seen ->
+                            assertThat(seen.unlisted().doubts().unknown()).containsExactly(1)),
             row("a process that holds a GPU without being listed", machine -> {
                         machine.listDevices("0, GPU-0, 1542\n1, GPU-1, 4096\n", 0);
                         machine.process(900, DescribedMachine.BOB);
