@@ -8,6 +8,7 @@ import dev.genv.enforcer.api.query.PastAccess;
 import dev.genv.enforcer.api.report.ReportResource;
 import dev.genv.enforcer.api.report.UsersResource;
 import dev.genv.enforcer.api.security.HttpErrors;
+import io.quarkus.vertx.http.ManagementInterface;
 import io.quarkus.vertx.http.runtime.filters.Filters;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.enterprise.event.Observes;
@@ -35,14 +36,24 @@ public class ResponseLimits {
     /** Suffixes that lead to the same resource: matrix parameters, and a slash at the end. */
     private static final Pattern IGNORED = Pattern.compile(";[^/]*|/+(;[^/]*)?$");
 
+    /** The default of Quarkus. */
+    private static final String METRICS = "/q/metrics";
+
     private static final String USERS = UsersResource.PATH + "/";
 
     private final Map<String, ClientSlots> slots = Map.of(
-            ServiceResource.SNAPSHOT, slots(3),
-            ViolationsResource.PATH, slots(3),
-            UsersResource.PATH, slots(3),
-            ReportResource.PATH, slots(3),
-            PlanResource.PATH, slots(PlanResource.MAX_CONCURRENT));
+            ServiceResource.SNAPSHOT,
+            slots(3),
+            ViolationsResource.PATH,
+            slots(3),
+            UsersResource.PATH,
+            slots(3),
+            ReportResource.PATH,
+            slots(3),
+            METRICS,
+            slots(3),
+            PlanResource.PATH,
+            slots(PlanResource.MAX_CONCURRENT));
 
     private static ClientSlots slots(int concurrent) {
         return new ClientSlots(concurrent, MAX_OF_AN_ADDRESS);
@@ -50,6 +61,10 @@ public class ResponseLimits {
 
     void register(@Observes Filters filters) {
         filters.register(this::check, AFTER_THE_TOKEN);
+    }
+
+    void register(@Observes ManagementInterface management) {
+        management.router().route().order(-AFTER_THE_TOKEN).handler(this::check);
     }
 
     void check(RoutingContext request) {

@@ -12,7 +12,6 @@ import dev.genv.enforcer.testsupport.Requirements;
 import io.quarkus.test.junit.QuarkusTest;
 import io.vertx.core.Handler;
 import io.vertx.core.Vertx;
-import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServer;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
@@ -132,7 +131,7 @@ class ResponseLimitsTest {
             request.addEndHandler(_ -> left.incrementAndGet());
             request.vertx()
                     .executeBlocking(() -> resource.plan(body(started, computed), request, uri()), false)
-                    .onSuccess(plan -> request.end(Buffer.buffer(plan)));
+                    .onSuccess(_ -> request.end());
         });
         try {
             for (var client = 1; client <= PlanResource.MAX_CONCURRENT; client++) {

@@ -1,10 +1,14 @@
 package dev.genv.enforcer.api.connection;
 
+import dev.genv.enforcer.api.security.AccessFilter;
+import dev.genv.enforcer.api.security.HttpErrors;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufHolder;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelOption;
 import io.netty.channel.ChannelPromise;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpRequest;
@@ -42,15 +46,17 @@ public final class ClientConnection extends ChannelDuplexHandler {
     /** The key that all connections of one client share. */
     final Object address;
 
+    private final ResponseBudget budget;
     private final ScheduledExecutorService timer;
     private int requests;
     private boolean closed;
     private @Nullable Future<?> timeout;
 
-    /** Creates a connection; the timer runs the time limit. */
-    ClientConnection(Channel channel, Object address, ScheduledExecutorService timer) {
+    /** Creates a connection whose responses the budget counts; the timer runs the time limit. */
+    ClientConnection(Channel channel, Object address, ResponseBudget budget, ScheduledExecutorService timer) {
         this.channel = channel;
         this.address = address;
+        this.budget = budget;
         this.timer = timer;
         channel.pipeline().addFirst(new CodecWaiter());
         awaitHead();
@@ -78,12 +84,17 @@ public final class ClientConnection extends ChannelDuplexHandler {
     }
 
     /**
-     * Closes a connection at once, also if the client does not read: the close of Vert.x waits until everything has been sent. Any
-     * thread may call it.
+     * Closes a connection at once, also if the client does not read: the close of Vert.x waits until everything has been sent. The kernel
+     * drops what it could not send yet, because it counts that memory for the container. Any thread may call it.
      */
     public static void closeAtOnce(Channel channel) {
-        // From the first handler on, there is none that could delay it.
-        var _ = Objects.requireNonNull(channel.pipeline().firstContext()).close();
+        if (!channel.eventLoop().inEventLoop()) {
+            channel.eventLoop().execute(() -> closeAtOnce(channel));
+        } else if (channel.isOpen()) {
+            channel.config().setOption(ChannelOption.SO_LINGER, 0);
+            // From the first handler on, there is none that could delay it.
+            var _ = Objects.requireNonNull(channel.pipeline().firstContext()).close();
+        }
     }
 
     /** Records that a complete request head arrived. */
@@ -149,7 +160,15 @@ public final class ClientConnection extends ChannelDuplexHandler {
         if (message instanceof LastHttpContent && !interim) {
             endRequest();
         }
-        var _ = context.write(message, promise);
+        var bytes = message instanceof ByteBufHolder holder ? holder.content().readableBytes() : 0;
+        if (bytes == 0) {
+            var _ = context.write(message, promise);
+            return;
+        }
+        budget.add(address, bytes);
+        var written = promise.unvoid();
+        written.addListener(_ -> budget.add(address, -bytes));
+        var _ = context.write(message, written);
     }
 
     /**
@@ -192,26 +211,32 @@ public final class ClientConnection extends ChannelDuplexHandler {
         }
     }
 
-    /** Refuses, on both ports, further requests of a client that does not read its responses: each would need memory. */
+    /**
+     * Refuses, on both ports, requests whose responses might need too much memory: further ones of a client that does not read its
+     * responses, and all but those for health while the budget is used up.
+     */
     @Singleton
-    public static class StalledClientFilter {
+    public static class UnreadResponseFilter {
         /** Runs before all handlers that may answer. */
         private static final int FIRST = 3000;
 
         void register(@Observes Filters filters) {
-            filters.register(StalledClientFilter::check, FIRST);
+            filters.register(request -> check(request, ResponseBudget.OF_SERVICE), FIRST);
         }
 
         void register(@Observes ManagementInterface management) {
-            management.router().route().order(-FIRST).handler(StalledClientFilter::check);
+            management.router().route().order(-FIRST).handler(request -> check(request, ResponseBudget.OF_SERVICE));
         }
 
-        private static void check(RoutingContext request) {
+        static void check(RoutingContext request, ResponseBudget budget) {
             var channel = channel(request);
-            if (channel.isWritable()) {
-                request.next();
-            } else {
+            if (!channel.isWritable()) {
                 closeAtOnce(channel);
+            } else if (budget.isUsedUp(address(channel)) && !AccessFilter.isHealth(request)) {
+                request.response().putHeader("Retry-After", "1");
+                HttpErrors.send(request, 503, "clients have not read their responses; try again soon");
+            } else {
+                request.next();
             }
         }
     }

@@ -5,6 +5,7 @@ import io.netty.bootstrap.ChannelInitializerExtension;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelOption;
 import io.netty.channel.ServerChannel;
 import java.lang.management.ManagementFactory;
 import java.util.LinkedHashSet;
@@ -22,6 +23,12 @@ public final class ServerConnections extends ChannelInitializerExtension {
 
     /** The limit of each port, so that clients leave the files that cycles need. */
     private static final int MAX_CONNECTIONS = Math.clamp((mostFiles() - FILES) / 2, 16, 512);
+
+    /**
+     * In bytes, of which the kernel keeps twice as many. It counts them for the container, and would choose up to 4 MiB for each client
+     * that does not read.
+     */
+    private static final int SEND_BUFFER = 32 << 10;
 
     /** Lets Netty load it; must be called before the first port is opened. */
     public static void enable() {
@@ -48,7 +55,9 @@ public final class ServerConnections extends ChannelInitializerExtension {
     }
 
     private static void admit(Channel channel, ServerChannel listener, ConnectionLimit limit) {
-        var connection = new ClientConnection(channel, ClientConnection.address(channel), listener.eventLoop());
+        channel.config().setOption(ChannelOption.SO_SNDBUF, SEND_BUFFER);
+        var address = ClientConnection.address(channel);
+        var connection = new ClientConnection(channel, address, ResponseBudget.OF_SERVICE, listener.eventLoop());
         channel.closeFuture().addListener(_ -> {
             limit.remove(connection);
             connection.forget();

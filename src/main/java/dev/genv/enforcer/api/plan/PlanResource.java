@@ -34,6 +34,7 @@ import jakarta.ws.rs.core.Context;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.MultivaluedMap;
 import jakarta.ws.rs.core.UriInfo;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.time.Duration;
@@ -110,7 +111,7 @@ public class PlanResource {
                     @Content(
                             mediaType = MediaType.APPLICATION_JSON,
                             schema = @Schema(oneOf = {PlanView.class, ReplayView.class})))
-    public byte[] plan(InputStream body, @Context RoutingContext request, @Context UriInfo uri) {
+    public InputStream plan(InputStream body, @Context RoutingContext request, @Context UriInfo uri) {
         var period = period(uri.getQueryParameters());
         try (var _ = Slot.hold(request).orElseThrow(() -> new ApiException(503, "the client has left"))) {
             var query = new PlanRequest(body, limits.largestTree());
@@ -180,7 +181,8 @@ public class PlanResource {
         return fleet;
     }
 
-    private byte[] write(Object view, String advice) {
+    /** Returns a stream, because the framework sends one no faster than the client reads it. */
+    private InputStream write(Object view, String advice) {
         var out = new BoundedOutput(limits.largestAnswer());
         try {
             json.writeValue(out, view);
@@ -190,7 +192,7 @@ public class PlanResource {
         } catch (IOException e) {
             throw new IllegalStateException("a plan cannot be written as JSON", e);
         }
-        return out.toByteArray();
+        return new ByteArrayInputStream(out.toByteArray());
     }
 
     /**

@@ -15,6 +15,7 @@ import jakarta.ws.rs.core.HttpHeaders;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.UriInfo;
+import java.io.ByteArrayInputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
@@ -65,7 +66,7 @@ public class ReportResource {
                     413, "a part of the period is lost, because the database was damaged, which CSV cannot show");
         }
         return isCsv
-                ? Response.ok(table.write(report).getBytes(StandardCharsets.UTF_8))
+                ? Response.ok(new ByteArrayInputStream(table.write(report).getBytes(StandardCharsets.UTF_8)))
                         .type("text/csv; charset=utf-8; header=present")
                         .build()
                 : Response.ok(report, MediaType.APPLICATION_JSON).build();

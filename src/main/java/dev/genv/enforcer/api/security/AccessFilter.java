@@ -100,7 +100,7 @@ public record AccessFilter(AllowedHosts hosts, ApiToken token) {
     }
 
     /** Whether it is a health check, which needs neither token nor host name. */
-    private static boolean isHealth(RoutingContext request) {
+    public static boolean isHealth(RoutingContext request) {
         var path = request.request().path();
         return path != null && HEALTH.matcher(path).matches();
     }

@@ -9,6 +9,7 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http.DefaultFullHttpResponse;
+import io.netty.handler.codec.http.FullHttpResponse;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpRequestDecoder;
 import io.netty.handler.codec.http.HttpResponseEncoder;
@@ -25,13 +26,14 @@ class ClientConnectionTest {
     private static final String REQUEST = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
     private final EmbeddedChannel channel = new EmbeddedChannel(new ChannelInboundHandlerAdapter());
+    private final ResponseBudget budget = new ResponseBudget(300, 200);
     private final ClientConnection connection;
     private final ClientSlots slots = new ClientSlots(3, 2);
     private final ServerConnections.ConnectionLimit limit = new ServerConnections.ConnectionLimit(4, 3);
 
     ClientConnectionTest() {
         channel.freezeTime();
-        connection = new ClientConnection(channel, "a", channel.eventLoop());
+        connection = new ClientConnection(channel, "a", budget, channel.eventLoop());
     }
 
     @AfterEach
@@ -154,6 +156,49 @@ class ClientConnectionTest {
         }
     }
 
+    @Test
+    void responseCountsUntilItsClientHasTakenIt() {
+        addCodec();
+        send(REQUEST);
+        var _ = channel.write(response(200));
+        assertThat(budget.isUsedUp("a")).isTrue();
+        assertThat(budget.isUsedUp("b")).isFalse();
+
+        channel.flush();
+        assertThat(budget.isUsedUp("a")).isFalse();
+    }
+
+    @Test
+    void responseOfAClosedConnectionNoLongerCounts() {
+        addCodec();
+        send(REQUEST);
+        var _ = channel.write(response(300));
+        assertThat(budget.isUsedUp("b")).isTrue();
+
+        var _ = channel.close();
+        assertThat(budget.isUsedUp("b")).isFalse();
+        assertThat(budget.isUsedUp("a")).isFalse();
+    }
+
+    private static FullHttpResponse response(int bytes) {
+        return new DefaultFullHttpResponse(
+                HttpVersion.HTTP_1_1, HttpResponseStatus.OK, Unpooled.buffer().writeZero(bytes));
+    }
+
+    @Test
+    void budgetIsBoundedInAllAndForEachAddress() {
+        budget.add("a", 199);
+        assertThat(budget.isUsedUp("a")).isFalse();
+        budget.add("a", 1);
+        assertThat(budget.isUsedUp("a")).as("one address cannot use up all").isTrue();
+        assertThat(budget.isUsedUp("b")).isFalse();
+        budget.add("b", 100);
+        assertThat(budget.isUsedUp("c")).isTrue();
+
+        budget.add("a", -1);
+        assertThat(List.of("a", "b", "c")).noneMatch(budget::isUsedUp);
+    }
+
     private long requests() {
         return channel.inboundMessages().stream()
                 .filter(HttpRequest.class::isInstance)
@@ -235,7 +280,7 @@ class ClientConnectionTest {
     }
 
     private ClientConnection connection(String address) {
-        return new ClientConnection(new EmbeddedChannel(), address, channel.eventLoop());
+        return new ClientConnection(new EmbeddedChannel(), address, budget, channel.eventLoop());
     }
 
     @Test
