@@ -159,6 +159,7 @@ public final class Node implements AutoCloseable {
         var builder = new ProcessBuilder(command);
         builder.directory(directory.toFile()).redirectOutput(out.toFile()).redirectError(log.toFile());
         builder.environment().keySet().removeIf(name -> name.startsWith("GENV_") || name.startsWith("QUARKUS_"));
+        builder.environment().put("MALLOC_ARENA_MAX", "2"); // as the script of the image
         builder.environment().putAll(settings);
         var process = builder.start();
         started.add(process);

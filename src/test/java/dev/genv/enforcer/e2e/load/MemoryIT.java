@@ -10,12 +10,14 @@ import dev.genv.enforcer.e2e.TestUsers;
 import dev.genv.enforcer.testsupport.RawHttp;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.MemoryCgroup;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -152,6 +154,89 @@ class MemoryIT extends NodeSuite {
         clients.add(client);
         var request = "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n".formatted(path);
         client.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
+    }
+
+    private static final int READERS = 64;
+
+    private static final Duration ATTACK = IS_LONG ? Duration.ofMinutes(10) : Duration.ofSeconds(40);
+    /** The sockets of clients that do not read, which cgroups of version 1 do not count, and some more. */
+    private static final int RESERVE = 128;
+
+    private static final List<String> LARGE = List.of(
+            "/snapshot",
+            "/violations?limit=1000",
+            "/users",
+            "/report",
+            "/report?format=csv",
+            "/hosts",
+            "/q/metrics",
+            "/q/openapi");
+
+    /**
+     * In a cgroup as that of the chart's pod, while a user writes another large state in every cycle. Every process of the machine can be such
+     * a client.
+     */
+    @Test
+    @Timeout(3600)
+    void slowReadersOfOneAddressDoNotHaveThePodKilled() throws Exception {
+        Requirements.root();
+        node.addDatabase();
+        node.set("MODE", "audit").set("MAX_DEVICES_PER_USER", 1);
+        try (var pod = MemoryCgroup.create((Node.memoryLimit() - RESERVE) << 20);
+                var shell = Child.ofUser(TestUsers.ATTACKER_UID)) {
+            write(0, 1300, 4000, shell);
+            var service = node.launchWith(pod.launcher()).startService();
+            var client = new ServiceClient(service);
+            var requests = new ArrayList<SlowReaders.Request>();
+            for (var path : LARGE) {
+                requests.add(new SlowReaders.Request(service.portOf(path), head("GET " + path) + "\r\n"));
+                for (var plan = 0; plan < 3; plan++) {
+                    requests.add(new SlowReaders.Request(service.port(), planOfAlmostTheLargestSize()));
+                }
+            }
+            var latencies = new ArrayList<Long>();
+            try (var readers = new SlowReaders(READERS, requests)) {
+                var end = System.nanoTime() + ATTACK.toNanos();
+                for (var cycle = 1; System.nanoTime() - end < 0; cycle++) {
+                    write(cycle, 1300, 4000, shell);
+                    for (var probe = 0; probe < 4; probe++) {
+                        Thread.sleep(250);
+                        var begin = System.nanoTime();
+                        assertThat(client.status("/q/health/live")).isEqualTo(200);
+                        latencies.add((System.nanoTime() - begin) / 1_000_000);
+                    }
+                }
+                await().until(() -> readers.responses(200) > 0 && readers.responses(503) > 0);
+            } finally {
+                System.out.printf(
+                        "MemoryIT: slow readers, %d kills, peak %d MiB, health after ms: %s%n",
+                        pod.kills(),
+                        service.process().isAlive() ? service.peakMemory() : 0,
+                        latencies.stream().mapToLong(each -> each).summaryStatistics());
+            }
+            assertThat(pod.kills()).isZero();
+            assertThat(service.process().isAlive())
+                    .as("%s", service.outputLines())
+                    .isTrue();
+            for (var path : List.of("/snapshot", "/violations", "/hosts", "/q/metrics")) {
+                await(path).ignoreExceptions().until(() -> client.status(path) == 200);
+            }
+            service.kill();
+        }
+    }
+
+    private static String head(String request) {
+        return request + " HTTP/1.1\r\nHost: localhost\r\n";
+    }
+
+    /** A small request with an answer of nearly 4 MiB: each of these violations names the user. */
+    private static String planOfAlmostTheLargestSize() {
+        var body = """
+            {"policy": {"env_devices": true}, "snapshots": {"h": {"processes": {"processes": [%s]}, "envs": {"envs": [%s]},
+             "devices": {"devices": [{"index": 0, "attachments": []}]}}}}
+            """.formatted(repeat(process("#", 1, "a"), 920), environment("a", "u".repeat(4000)));
+        return head("POST /plan")
+                + "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s".formatted(body.length(), body);
     }
 
     /** A body that is too large is refused before its end. Then the client may see the end of the connection first. */
