@@ -151,8 +151,8 @@ public final class NameService {
         if (uids.isEmpty() && former != null && !former.uids.isEmpty() && (!isAnswer || age(former.foundAt) < DAY)) {
             answers.put(key, new Answer(now, former.uids, isAnswer ? former.foundAt : now, former.at));
         } else {
-            var isStillUnknown = uids.isEmpty() && former != null && former.uids.isEmpty();
-            answers.put(key, new Answer(now, uids, isStillUnknown ? former.foundAt : now, at));
+            var since = uids.isEmpty() && former != null && former.uids.isEmpty() ? former.foundAt : now;
+            answers.put(key, new Answer(now, uids, since, at));
         }
         var unknown = answers.entrySet().stream()
                 .filter(answer -> answer.getValue().uids.isEmpty())
