@@ -12,6 +12,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -22,6 +23,7 @@ import org.jspecify.annotations.Nullable;
 final class CommandLine {
     private static final List<Flag> FLAGS = List.of(
             new Flag("", Kind.HELP, "", "-h", "--help"),
+            new Flag("", Kind.VERSION, "", "--version"),
             new Flag("INTERVAL", Kind.INTEGER, "INTERVAL", "--interval"),
             new Flag("NON_ENV_PROCESSES", Kind.SWITCH, "enforce", "--non-env-processes"),
             new Flag("NON_ENV_PROCESSES", Kind.SWITCH, "off", "--no-non-env-processes"),
@@ -51,6 +53,7 @@ final class CommandLine {
 
     private enum Kind {
         HELP,
+        VERSION,
         SWITCH,
         INTEGER,
         TEXT,
@@ -71,7 +74,7 @@ final class CommandLine {
 
         private String valueText() {
             return switch (kind) {
-                case HELP, SWITCH -> "";
+                case HELP, VERSION, SWITCH -> "";
                 case INTEGER, TEXT, FILE -> " " + value;
                 case LIMITS -> " %s ...".formatted(value);
             };
@@ -80,6 +83,7 @@ final class CommandLine {
         String help() {
             return switch (kind) {
                 case HELP -> "show this help message and exit";
+                case VERSION -> "show the version and exit";
                 case SWITCH -> "%s%s=%s".formatted(VARIABLE, setting, value);
                 case INTEGER, TEXT, FILE, LIMITS -> VARIABLE + setting;
             };
@@ -90,7 +94,7 @@ final class CommandLine {
         }
     }
 
-    /** The text that ends the program, and its exit code: 0 for the help, 2 for a wrong argument. */
+    /** The text that ends the program, and its exit code: 0 for the help and the version, 2 for a wrong argument. */
     static final class UsageException extends Exception {
         private static final long serialVersionUID = 1;
 
@@ -129,7 +133,11 @@ final class CommandLine {
 
     /** A key is among them only if neither the configuration nor an agent has others. */
     private void addFilesOfOpenSsh(Path folder, Map<String, String> environment) throws UsageException {
-        addIfReadable("REMOTE_KNOWN_HOSTS", folder.resolve("known_hosts"), environment);
+        if (environment.getOrDefault(VARIABLE + "REMOTE_KNOWN_HOSTS", "").isBlank()) {
+            settings.put(
+                    "REMOTE_KNOWN_HOSTS",
+                    folder.resolve("known_hosts").toString()); // required, so that a missing one is an error
+        }
         addIfReadable("REMOTE_SSH_CONFIG", folder.resolve("config"), environment);
         var configuration = settings.getOrDefault("REMOTE_SSH_CONFIG", environment.get(VARIABLE + "REMOTE_SSH_CONFIG"));
         var agent = environment.getOrDefault("SSH_AUTH_SOCK", "");
@@ -201,7 +209,7 @@ final class CommandLine {
         var attached = equals < 0 ? null : argument.substring(equals + 1);
         var flags = flags(name);
         if (flags.isEmpty() && !name.startsWith("--")) {
-            flags = flags(name.substring(0, 2));
+            flags = flags(argument.substring(0, 2));
             attached = argument.substring(2);
         }
         if (flags.isEmpty()) {
@@ -238,6 +246,7 @@ final class CommandLine {
     private String values(Flag flag, @Nullable String attached) throws UsageException {
         return switch (flag.kind) {
             case HELP -> throw new UsageException(0, help());
+            case VERSION -> throw new UsageException(0, "genv-enforcer " + version());
             case SWITCH -> flag.value;
             case INTEGER -> integer(flag, value(flag, attached, "one argument"));
             case TEXT -> value(flag, attached, "one argument");
@@ -276,6 +285,10 @@ final class CommandLine {
             throw flag.error("expected " + expected);
         }
         return arguments.remove();
+    }
+
+    private static String version() {
+        return Objects.requireNonNullElse(CommandLine.class.getPackage().getImplementationVersion(), "(not packaged)");
     }
 
     private static UsageException error(String reason) {

@@ -1,5 +1,7 @@
 package dev.genv.enforcer.config;
 
+import dev.genv.enforcer.config.settings.SettingsReader;
+import dev.genv.enforcer.config.settings.Variables;
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
@@ -32,6 +34,7 @@ public record Service(
 
     @Override
     public int run(String... arguments) throws InterruptedException {
+        Variables.ofProcess().misnamed(SettingsReader.variables()).forEach(LOG::warn);
         if (cycleSchedule.interval().isZero()) {
             return once();
         }

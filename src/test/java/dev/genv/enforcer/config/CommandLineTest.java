@@ -44,7 +44,9 @@ class CommandLineTest {
         enforce --interval 10 --hostnames a,b            | {INTERVAL=10, REMOTE_HOSTS=a,b}
         """)
     void argumentsMeanTheSameAsVariables(String arguments, String expected) throws UsageException {
-        assertThat(new TreeMap<>(parse(arguments))).hasToString(expected);
+        var settings = new TreeMap<>(parse(arguments));
+        settings.remove("REMOTE_KNOWN_HOSTS"); // always that of the home
+        assertThat(settings).hasToString(expected);
     }
 
     @Test
@@ -60,6 +62,8 @@ class CommandLineTest {
         monitor                               | argument SUBCOMMAND: invalid choice: 'monitor' (choose from 'enforce', 'remote')
         enforce --intervall 5                 | unrecognized arguments: --intervall
         enforce -x                            | unrecognized arguments: -x
+        enforce -=x                           | unrecognized arguments: -=x
+        enforce -=                            | unrecognized arguments: -=
         enforce --interval                    | argument --interval: expected one argument
         enforce --interval --env-memory       | argument --interval: expected one argument
         enforce --interval 5s                 | argument --interval: invalid int value: '5s'
@@ -88,13 +92,44 @@ class CommandLineTest {
                 .containsPattern("-l, --username USERNAME +GENV_ENFORCER_REMOTE_USERNAME\n");
     }
 
-    /** As with genv, which runs ssh: the files of the user apply, and a key only if nothing names others. */
+    @ParameterizedTest
+    @ValueSource(strings = {"--version", "enforce --version", "remote -H a enforce --vers"})
+    void printsTheVersion(String arguments) {
+        var failure = failure(arguments);
+        assertThat(failure.exitCode()).isZero();
+        assertThat(failure.getMessage()).matches("genv-enforcer \\S.*");
+    }
+
+    /** Every two arguments of these characters give settings, or end with a message. */
+    @Test
+    void noArgumentEndsInAStackTrace() {
+        var characters = List.of("", "-", "=", "H", "q", "x", "1", " ");
+        var arguments = characters.stream()
+                .flatMap(a ->
+                        characters.stream().flatMap(b -> characters.stream().map(c -> a + b + c)))
+                .distinct()
+                .toList();
+        for (var one : arguments) {
+            for (var other : arguments) {
+                try {
+                    CommandLine.parse(List.of("enforce", one, other), Map.of(), home);
+                } catch (UsageException e) {
+                    assertThat(e.exitCode()).isEqualTo(2);
+                }
+            }
+        }
+    }
+
+    /**
+     * As with genv, which runs ssh: the files of the user apply, and a key only if nothing names others. The file of host keys is
+     * required, so the error names it if it is missing.
+     */
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
         known_hosts id_ed25519 id_ecdsa |              | known_hosts | id_ecdsa
         known_hosts config id_rsa       | Host *       | known_hosts | id_rsa
         known_hosts config id_rsa       | IdentityFile | known_hosts |
-        id_rsa                          |              |             | id_rsa
+        id_rsa                          |              | known_hosts | id_rsa
         """)
     void filesOfOpenSshApplyToMachines(
             String files, @Nullable String config, @Nullable String knownHosts, @Nullable String identity)

@@ -52,7 +52,7 @@ public interface RemoteSettings {
 
     /**
      * OpenSSH client configuration. The service uses {@code HostName}, {@code User}, {@code Port}, {@code IdentityFile},
-     * {@code UserKnownHostsFile}, {@code HostKeyAlias}, {@code ProxyJump} and {@code Include}, for all hosts, under {@code Host}, or
+     * {@code CertificateFile}, {@code UserKnownHostsFile}, {@code HostKeyAlias}, {@code ProxyJump} and {@code Include}, for all hosts, under {@code Host}, or
      * under {@code Match} with {@code host}, {@code originalhost} or {@code all}. Set it for jump hosts, or if machines have
      * different users or keys.
      */

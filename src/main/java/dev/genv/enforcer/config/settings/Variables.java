@@ -4,12 +4,16 @@ import dev.genv.enforcer.model.SafeText;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Environment variables, and their errors, which are collected so that all are reported at once. A blank variable counts as unset. */
 public final class Variables {
@@ -26,7 +30,8 @@ public final class Variables {
             Pattern.compile(PREFIX + "([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?"
                     + "|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)");
 
-    private static final int LARGEST_DISTANCE = 8;
+    private static final int LARGEST_DISTANCE = 2;
+    private static final int MOST_SUGGESTIONS = 2;
 
     private final SortedMap<String, String> values = new TreeMap<>();
     private final SortedMap<String, String> errors = new TreeMap<>();
@@ -107,13 +112,64 @@ public final class Variables {
         }
     }
 
+    /**
+     * Returns the settings that a name may mean: those within two letters, or else those that have all its words or most of the words of
+     * both, by the number of words and then of letters. Many that are equally near mean nothing.
+     */
     private static String nearest(String name, Collection<String> known) {
-        return known.stream()
-                .min(Comparator.comparingInt((String candidate) -> distance(candidate, name))
-                        .thenComparing(Comparator.naturalOrder()))
-                .filter(candidate -> distance(candidate, name) <= LARGEST_DISTANCE)
-                .map("; did you mean %s?"::formatted)
-                .orElse("");
+        var best = known.stream()
+                .filter(candidate -> Rank.of(candidate, name).sharedWords > 0)
+                .collect(
+                        Collectors.groupingBy(candidate -> Rank.of(candidate, name), TreeMap::new, Collectors.toList()))
+                .firstEntry();
+        return best == null || best.getValue().size() > MOST_SUGGESTIONS
+                ? ""
+                : best.getValue().stream().sorted().collect(Collectors.joining(" or ", "; did you mean ", "?"));
+    }
+
+    /** How near a setting is to a name; the nearest is the first. */
+    private record Rank(int sharedWords, int letters) implements Comparable<Rank> {
+        static Rank of(String candidate, String name) {
+            var distance = distance(shortened(candidate), shortened(name));
+            var shared = words(candidate);
+            shared.retainAll(words(name));
+            var all = words(candidate);
+            all.addAll(words(name));
+            if (distance <= LARGEST_DISTANCE) {
+                return new Rank(Integer.MAX_VALUE, distance);
+            }
+            return new Rank(shared.equals(words(name)) || 2 * shared.size() > all.size() ? shared.size() : 0, distance);
+        }
+
+        @Override
+        public int compareTo(Rank other) {
+            return Comparator.comparingInt(Rank::sharedWords)
+                    .reversed()
+                    .thenComparingInt(Rank::letters)
+                    .compare(this, other);
+        }
+    }
+
+    private static Set<String> words(String name) {
+        return new HashSet<>(List.of(shortened(name).split("_", -1)));
+    }
+
+    private static String shortened(String name) {
+        return name.replaceFirst("^(" + PREFIX + "|GENV_|ENFORCER_|QUARKUS_)", "");
+    }
+
+    /**
+     * Returns a line for each variable that is a setting but for its prefix, if the setting itself is not set: a default applies instead of
+     * what an administrator may rely on. Other programs may use the variable, so it is no error.
+     */
+    public List<String> misnamed(Collection<String> known) {
+        return values.keySet().stream()
+                .filter(name -> !known.contains(name))
+                .flatMap(name -> Stream.of(PREFIX + name, PREFIX + shortened(name))
+                        .filter(setting -> known.contains(setting) && !isSet(setting))
+                        .limit(1)
+                        .map(setting -> "%s has no effect: the setting is %s".formatted(name, setting)))
+                .toList();
     }
 
     /** Returns the Levenshtein distance: how many letters must be inserted, removed or changed. */

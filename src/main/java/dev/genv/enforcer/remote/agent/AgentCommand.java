@@ -117,7 +117,7 @@ final class AgentCommand {
         }
         var failure = answer instanceof Answer.Failed(var why)
                 ? AgentFailure.of(why)
-                : AgentFailure.of(result, config.sudo());
+                : AgentFailure.of(result, config.sudo(), output.isReceived());
         if (result.interruption() == null && output.begun().isEmpty()) {
             throw failure; // for want of sudo or of Python, for example
         }
@@ -180,10 +180,11 @@ final class AgentCommand {
     static final class AgentFailure {
         private static final int NOT_FOUND = 127;
         private static final int LONGEST = 200;
+        /** What sudo says where its name is not before it, and every line with its name but the one after which it goes on. */
         private static final Pattern SUDO_REFUSED = Pattern.compile(
-                "password is required|terminal is required|must have a tty|not allowed to execute|may not run sudo|not"
-                        + " in the sudoers file|not allowed to run sudo|sudo: .*(PAM|account validation|setuid|effective"
-                        + " uid)");
+                "not allowed to execute|may not run sudo|not in the sudoers file|not allowed to run sudo"
+                        + "|(?m)^sudo(-rs)?: (?!unable to resolve host )");
+
         private static final Pattern PYTHON_MISSING =
                 Pattern.compile(Pattern.quote(AgentProgram.PYTHON) + ": (command )?not found");
         /** What the program says, or an interpreter that does not know its language. */
@@ -201,37 +202,51 @@ final class AgentCommand {
             return new UnreachableException(ProblemCode.AGENT_FAILED, SafeText.escape(reported, LONGEST));
         }
 
-        static UnreachableException of(CommandResult result, boolean sudo) {
+        /**
+         * Returns why a command ended without an answer.
+         *
+         * @param sudo whether the command begins with sudo
+         * @param isReceived whether the agent began to work on the request
+         */
+        static UnreachableException of(CommandResult result, boolean sudo, boolean isReceived) {
             var interruption = result.interruption();
             if (interruption != null) {
                 return interruption;
             }
             var errors = result.errors();
-            var printed = errors.isBlank() ? "it printed nothing" : SafeText.escape(errors.strip(), LONGEST);
-            if (sudo && SUDO_REFUSED.matcher(errors).find()) {
-                return new UnreachableException(ProblemCode.SUDO_REFUSED, NOPASSWD + ": " + printed);
-            }
             var code = result.exitCode() == null ? 0 : result.exitCode();
+            // A login shell that refuses says so on standard output, on which an agent prints nothing for people.
+            var words = errors.isBlank() && !isReceived ? result.output() : errors;
+            var printed = words.isBlank() ? "it printed nothing" : SafeText.escape(words.strip(), LONGEST);
+            if (code == 0) {
+                return new UnreachableException(
+                        ProblemCode.ANSWER_UNREADABLE,
+                        "its answer cannot be read: the end of it is missing; " + printed);
+            }
+            if (isReceived) {
+                return new UnreachableException(
+                        ProblemCode.AGENT_FAILED,
+                        "%s on the machine exited with %d: %s".formatted(AgentProgram.PYTHON, code, printed));
+            }
             if (PYTHON_MISSING.matcher(errors).find() || (!sudo && code == NOT_FOUND)) {
                 return new UnreachableException(
                         ProblemCode.AGENT_MISSING, "there is no " + AgentProgram.PYTHON + ": " + printed);
-            }
-            if (code == NOT_FOUND) {
-                return new UnreachableException(
-                        ProblemCode.SUDO_MISSING,
-                        "there is no sudo (GENV_ENFORCER_REMOTE_SUDO=false if root logs in): " + printed);
             }
             if (PYTHON_TOO_OLD.matcher(errors).find()) {
                 return new UnreachableException(
                         ProblemCode.AGENT_MISSING, AgentProgram.PYTHON + " is older than Python 3.6: " + printed);
             }
-            return code != 0
+            if (sudo && SUDO_REFUSED.matcher(errors).find()) {
+                return new UnreachableException(ProblemCode.SUDO_REFUSED, NOPASSWD + ": " + printed);
+            }
+            return code == NOT_FOUND
                     ? new UnreachableException(
-                            ProblemCode.AGENT_FAILED,
-                            "%s on the machine exited with %d: %s".formatted(AgentProgram.PYTHON, code, printed))
+                            ProblemCode.SUDO_MISSING,
+                            "there is no sudo (GENV_ENFORCER_REMOTE_SUDO=false if root logs in): " + printed)
                     : new UnreachableException(
-                            ProblemCode.ANSWER_UNREADABLE,
-                            "its answer cannot be read: the end of it is missing; " + printed);
+                            ProblemCode.AGENT_FAILED,
+                            "the command of the login exited with %d before the agent began: %s"
+                                    .formatted(code, printed));
         }
     }
 }

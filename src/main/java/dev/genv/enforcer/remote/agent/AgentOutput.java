@@ -15,10 +15,12 @@ import org.jspecify.annotations.Nullable;
  * The lines of the agent in the output of a command. They begin with the nonce of the request, which no other program knows; all
  * other output is ignored.
  *
+ * @param isReceived whether the agent began to work on the request
  * @param begun the numbers of the actions that were begun
  * @param json the answer; null if it is missing or cut off
  */
-record AgentOutput(Set<Integer> begun, @Nullable Bytes json) {
+record AgentOutput(
+        boolean isReceived, Set<Integer> begun, @Nullable Bytes json) {
     private static final String RECEIVED = "received\n";
     private static final String BEGUN = "begun ";
     private static final int CHECKSUM = 8;
@@ -32,6 +34,7 @@ record AgentOutput(Set<Integer> begun, @Nullable Bytes json) {
     static AgentOutput parse(String output, String nonce) throws LostAnswerException {
         var mark = mark(nonce);
         var begun = new HashSet<Integer>();
+        var isReceived = false;
         Bytes json = null;
         for (int at = output.indexOf(mark), end; at >= 0; at = output.indexOf(mark, end)) {
             at += mark.length();
@@ -42,6 +45,7 @@ record AgentOutput(Set<Integer> begun, @Nullable Bytes json) {
             if (json != null) {
                 throw new LostAnswerException("it continues after its end");
             }
+            isReceived = true;
             if (output.startsWith(RECEIVED, at)) {
                 continue;
             }
@@ -51,7 +55,7 @@ record AgentOutput(Set<Integer> begun, @Nullable Bytes json) {
                 json = checked(output, at, end);
             }
         }
-        return new AgentOutput(begun, json);
+        return new AgentOutput(isReceived, begun, json);
     }
 
     /** Returns the beginning of all lines with this nonce. */

@@ -13,6 +13,35 @@ import org.jspecify.annotations.Nullable;
 record HopResolver(SshSettings settings, SshConfig config, String ownUser, String home) {
     private static final int MAX_HOPS = 8;
     private static final int DEFAULT_PORT = 22;
+    private static final String NONE = "none";
+
+    /**
+     * Keywords of ssh_config(5) that change the login, with the values that do not: where to connect, whom to trust, what to log in
+     * with, and which algorithms are permitted. Without them the service could use what the configuration forbids.
+     */
+    private static final List<List<String>> UNSUPPORTED = Stream.of(
+                    "AddressFamily any",
+                    "BindAddress",
+                    "BindInterface",
+                    "CanonicalizeHostname no none",
+                    "CASignatureAlgorithms",
+                    "Ciphers",
+                    "GlobalKnownHostsFile none /dev/null",
+                    "HostKeyAlgorithms",
+                    "KexAlgorithms",
+                    "KnownHostsCommand none",
+                    "MACs",
+                    "PKCS11Provider none",
+                    "ProxyCommand none",
+                    "PubkeyAcceptedAlgorithms",
+                    "PubkeyAcceptedKeyTypes",
+                    "PubkeyAuthentication yes unbound host-bound",
+                    "RefuseConnection",
+                    "RequiredRSASize",
+                    "RevokedHostKeys none",
+                    "SmartcardDevice none")
+            .map(line -> List.of(line.split(" ", -1)))
+            .toList();
 
     /**
      * Returns the jump servers in order, and the machine itself as the last hop.
@@ -28,10 +57,10 @@ record HopResolver(SshSettings settings, SshConfig config, String ownUser, Strin
         if (jumps > MAX_HOPS) {
             throw new IllegalArgumentException("ProxyJump uses more than " + MAX_HOPS + " servers");
         }
-        requireUnderstood(address);
+        requireSupported(address);
         var hops = new ArrayList<Hop>();
         for (var each : jumps(address)) {
-            requireUnderstood(each);
+            requireSupported(each);
             // The settings name the user of the machines. A jump server has its own user if it has a section.
             var jump = hop(each, firstOf(each.user(), configured(each, "User"), settings.username()));
             if (jump.host().equals(last.host())
@@ -44,19 +73,40 @@ record HopResolver(SshSettings settings, SshConfig config, String ownUser, Strin
         return List.copyOf(hops);
     }
 
-    /** Without these keywords, it would use a connection or a host key that the configuration forbids. */
-    private void requireUnderstood(HostAddress address) {
-        for (var keyword : List.of("ProxyCommand", "RevokedHostKeys", "CASignatureAlgorithms")) {
-            var value = configured(address, keyword);
-            if (value != null && !value.equals("none")) {
-                throw new IllegalArgumentException("%s for %s is not understood here".formatted(keyword, address));
-            }
+    private void requireSupported(HostAddress address) {
+        for (var keyword : UNSUPPORTED) {
+            require(
+                    config.firstLine(address.host(), keyword.getFirst()).stream()
+                            .allMatch(keyword::contains),
+                    keyword.getFirst(),
+                    address);
+        }
+        var methods = configured(address, "PreferredAuthentications");
+        require(
+                methods == null || List.of(methods.split(",", -1)).contains("publickey"),
+                "PreferredAuthentications",
+                address);
+        if (identities(address).findAny().isEmpty()) { // so ssh-agent is used
+            require(
+                    List.of("SSH_AUTH_SOCK").containsAll(config.firstLine(address.host(), "IdentityAgent")),
+                    "IdentityAgent",
+                    address);
+            require(
+                    List.of("no").containsAll(config.firstLine(address.host(), "IdentitiesOnly")),
+                    "IdentitiesOnly",
+                    address);
+        }
+    }
+
+    private static void require(boolean isSupported, String keyword, HostAddress address) {
+        if (!isSupported) {
+            throw new IllegalArgumentException("%s for %s is not supported".formatted(keyword, address));
         }
     }
 
     private List<HostAddress> jumps(HostAddress address) {
         var value = configured(address, "ProxyJump");
-        return value == null || value.equals("none") ? List.of() : HostAddress.parseList(value);
+        return value == null || value.equals(NONE) ? List.of() : HostAddress.parseList(value);
     }
 
     private Hop hop(HostAddress address, String user) {
@@ -68,7 +118,8 @@ record HopResolver(SshSettings settings, SshConfig config, String ownUser, Strin
                 host,
                 port(address),
                 configured(address, "HostKeyAlias"),
-                identities(address, host, user),
+                paths(identities(address).toList(), host, user),
+                paths(config.all(address.host(), "CertificateFile"), host, user),
                 knownHosts(address, host, user));
     }
 
@@ -80,10 +131,10 @@ record HopResolver(SshSettings settings, SshConfig config, String ownUser, Strin
         return port == null ? DEFAULT_PORT : port;
     }
 
-    private List<Path> identities(HostAddress address, String host, String user) {
+    private Stream<String> identities(HostAddress address) {
         var ours = settings.identityFile();
         var names = ours == null ? config.all(address.host(), "IdentityFile") : List.of(ours.toString());
-        return paths(names, host, user);
+        return names.stream().filter(each -> !each.equals(NONE));
     }
 
     /** The configuration of a machine takes precedence over the settings, which apply to all machines. */
@@ -94,7 +145,7 @@ record HopResolver(SshSettings settings, SshConfig config, String ownUser, Strin
 
     private List<Path> paths(List<String> names, String host, String user) {
         return names.stream()
-                .filter(each -> !each.equals("none"))
+                .filter(each -> !each.equals(NONE))
                 .map(each -> path(each, host, user))
                 .toList();
     }
@@ -123,6 +174,7 @@ record HopResolver(SshSettings settings, SshConfig config, String ownUser, Strin
      * @param host the name or address to connect to
      * @param keyAlias the name of its entry in known_hosts (HostKeyAlias); null for {@code host} and the port
      * @param identities private keys to log in with, in the order of use
+     * @param certificates certificates of these keys, beside those whose names begin with that of a key
      * @param knownHosts the files that must contain its host key
      */
     record Hop(
@@ -132,6 +184,7 @@ record HopResolver(SshSettings settings, SshConfig config, String ownUser, Strin
             int port,
             @Nullable String keyAlias,
             List<Path> identities,
+            List<Path> certificates,
             List<Path> knownHosts) {
 
         /** Its name in a known_hosts file. */

@@ -13,6 +13,7 @@ import dev.genv.enforcer.remote.ssh.HopResolver.Hop;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
@@ -25,6 +26,7 @@ import java.util.Base64;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -75,23 +77,62 @@ final class KeyFiles {
     /**
      * Returns the private keys to log in with, in the order of use.
      *
-     * @throws IOException if a key cannot be read or decrypted, or there is none
+     * @param certificates files with certificates of these keys; one beside a key, as ssh-keygen names it, is found without
+     * @throws IOException if a file cannot be read or decrypted, or there is no key
      */
-    IdentityRepository identities(List<Path> files) throws IOException, JSchException {
+    IdentityRepository identities(List<Path> files, List<Path> certificates) throws IOException, JSchException {
         if (files.isEmpty()) {
             throw new IOException(
                     "there is no private key to log in with: neither the settings nor the SSH configuration"
                             + " names one, and SSH_AUTH_SOCK is not set");
         }
-        var jsch = new JSch();
+        var keys = new ArrayList<Identity>();
+        var beside = new ArrayList<Path>();
         for (var each : files) {
-            var file = identities.computeIfAbsent(
-                    each, path -> new WatchedFile<>(path, LARGEST_IDENTITY, bytes -> identity(path, bytes)));
-            for (var identity : file.current()) {
-                jsch.addIdentity(identity, null);
+            keys.addAll(identities
+                    .computeIfAbsent(
+                            each, path -> new WatchedFile<>(path, LARGEST_IDENTITY, bytes -> identity(path, bytes)))
+                    .current());
+            beside.add(each.resolveSibling(each.getFileName() + "-cert.pub"));
+        }
+        beside.removeIf(Files::notExists);
+        return identities(keys, certificates, beside);
+    }
+
+    /**
+     * Returns these keys, and before them as in OpenSSH their certificates.
+     *
+     * @param certificates files that must contain a certificate of one of the keys
+     * @param beside files with which this is not so: a key may be newer than the file beside it
+     */
+    IdentityRepository identities(List<Identity> keys, List<Path> certificates, List<Path> beside)
+            throws IOException, JSchException {
+        var jsch = new JSch();
+        for (var each : certificates) {
+            jsch.addIdentity(
+                    certified(each, keys)
+                            .orElseThrow(
+                                    () -> new IOException(each + " is the certificate of none of the private keys")),
+                    null);
+        }
+        for (var each : beside) {
+            for (var found : certified(each, keys).stream().toList()) {
+                jsch.addIdentity(found, null);
             }
         }
+        for (var each : keys) {
+            jsch.addIdentity(CertifiedKey.ofAgent(each), null);
+        }
         return jsch.getIdentityRepository();
+    }
+
+    private static Optional<CertifiedKey> certified(Path file, List<Identity> keys) throws IOException {
+        var text = new WatchedFile<>(file, LARGEST_IDENTITY, bytes -> new String(bytes, StandardCharsets.UTF_8));
+        try {
+            return CertifiedKey.find(text.current(), keys);
+        } catch (IllegalArgumentException e) {
+            throw new IOException(file + " is not a certificate of OpenSSH: " + e.getMessage(), e);
+        }
     }
 
     private static HostKeyRepository hostKeys(Path path, byte[] bytes) throws IOException {

@@ -51,6 +51,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -61,10 +62,16 @@ public final class SshAccess {
     private static final int MAX_CONCURRENT_ATTEMPTS =
             Math.max(64, 32 * Runtime.getRuntime().availableProcessors());
 
+    /**
+     * JSch names these methods if no key is accepted. After one was accepted it names the methods that the server demands too, none of
+     * which has this second name.
+     */
+    private static final String METHODS = "publickey,-";
+
     @SuppressWarnings("JdkObsolete") // required by JSch
-    private static final Hashtable<String, String> JSCH_CONFIG = new Hashtable<>(Map.ofEntries(
+    static final Hashtable<String, String> JSCH_CONFIG = new Hashtable<>(Map.ofEntries(
             Map.entry("StrictHostKeyChecking", "yes"),
-            Map.entry("PreferredAuthentications", "publickey"),
+            Map.entry("PreferredAuthentications", METHODS),
             Map.entry("enable_auth_none", "no"),
             // The server chooses how often keys are exchanged, so algorithms that take a tenth of a second are left
             // out.
@@ -75,7 +82,8 @@ public final class SshAccess {
             // Otherwise JSch generates a key pair of each offered kind for each connection.
             Map.entry("CheckKexes", "")));
 
-    private static final String KEY_ALGORITHMS = Stream.of(
+    /** The kinds of host keys without certificates. */
+    static final String KEY_ALGORITHMS = Stream.of(
                     JSch.getConfig("server_host_key").split(",", -1))
             .filter(algorithm -> !algorithm.endsWith("-cert-v01@openssh.com"))
             .collect(Collectors.joining(","));
@@ -121,7 +129,7 @@ public final class SshAccess {
             }
             keyFiles.hostKeys(settings.knownHosts());
             if (settings.identityFile() != null) {
-                keyFiles.identities(List.of(settings.identityFile()));
+                keyFiles.identities(List.of(settings.identityFile()), List.of());
             }
         } catch (IOException | JSchException e) {
             throw new IllegalArgumentException(e.getMessage(), e);
@@ -232,13 +240,14 @@ public final class SshAccess {
     private IdentityRepository identities(Hop hop, Transport transport) throws IOException, JSchException {
         var agent = settings.agent();
         if (agent == null || !hop.identities().isEmpty()) {
-            return keyFiles.identities(hop.identities());
+            return keyFiles.identities(hop.identities(), hop.certificates());
         }
-        var keys = new AgentIdentityRepository(new SSHAgentConnector(new AgentSockets(transport), agent));
-        if (keys.getIdentities().isEmpty()) {
+        var keys =
+                new AgentIdentityRepository(new SSHAgentConnector(new AgentSockets(transport), agent)).getIdentities();
+        if (keys.isEmpty()) {
             throw new IOException("there is no private key in ssh-agent, or it does not answer at " + agent);
         }
-        return keys;
+        return keyFiles.identities(keys, hop.certificates(), List.of());
     }
 
     /** Connections to ssh-agent, which are closed with the transport: the agent may wait for its user for ever. */
@@ -309,6 +318,7 @@ public final class SshAccess {
     /** Explains why a login failed, and what an administrator can do about it. */
     private record SshFailures(JSch jsch, Hop hop, KnownHosts keys) {
         private static final int LONGEST = 200;
+        private static final Pattern REMAINING = Pattern.compile("(?s) for methods '(.*)'$");
 
         /**
          * Converts a failure of JSch.
@@ -332,13 +342,21 @@ public final class SshAccess {
                 return certificate(failure);
             }
             if (words.startsWith("Auth ") || words.startsWith("USERAUTH ")) {
-                return login("it refuses the key of " + hop.user());
+                return login(refusal(String.valueOf(failure.getMessage())));
             }
             if (words.startsWith("connection is closed by foreign host")) {
                 return new UnreachableException(
                         ProblemCode.CONNECTION_LOST, "it closed the connection before the login");
             }
             return new UnreachableException(ProblemCode.SSH_FAILED, "SSH with it failed: " + words);
+        }
+
+        private String refusal(String message) {
+            var methods = REMAINING.matcher(message);
+            return methods.find() && !methods.group(1).equals(METHODS)
+                    ? "it accepts the key of %s but also demands %s, and the service logs in with keys only: see AuthenticationMethods in its sshd_config"
+                            .formatted(hop.user(), words(methods.group(1)))
+                    : "it refuses the key of " + hop.user();
         }
 
         private static String words(@Nullable String message) {

@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -382,13 +383,46 @@ class SettingsTest {
     }
 
     @ParameterizedTest
-    @CsvSource({
-        "MAX_DEVICES_PER_USR,x,; did you mean GENV_ENFORCER_MAX_DEVICES_PER_USER?",
-        "QQQQQQQQQQQQQQQ,x,''",
-        "PORT,8080,; did you mean GENV_ENFORCER_MODE?"
-    })
-    void refusesAnUnknownVariableAndNamesTheNearestSetting(String name, String value, String hint) {
-        assertThat(errors(Map.of(name, value))).containsExactly(nameOf(name) + ": there is no such setting" + hint);
+    @CsvSource(delimiter = '|', textBlock = """
+        # within two letters
+        MAX_DEVICES_PER_USR  | GENV_ENFORCER_MAX_DEVICES_PER_USER
+        MOED                 | GENV_ENFORCER_MODE
+        GRACE_               | GENV_ENFORCER_GRACE
+        # with all its words, or most of both
+        MAX_DEVICES          | GENV_ENFORCER_MAX_DEVICES_FOR_USER or GENV_ENFORCER_MAX_DEVICES_PER_USER
+        TMPDIR               | GENV_TMPDIR
+        PORT                 | GENV_ENFORCER_MAIL_PORT or QUARKUS_HTTP_PORT
+        HTTP_PORT            | QUARKUS_HTTP_PORT
+        KNOWN_HOSTS          | GENV_ENFORCER_REMOTE_KNOWN_HOSTS
+        MAX_DEVICES_PER_ACCOUNT | GENV_ENFORCER_MAX_DEVICES_PER_USER
+        # with too few
+        LOG_LEVEL            |
+        REMOTE_KEY           |
+        QQQQQQQQQQQQQQQ      |
+        """)
+    void refusesAnUnknownVariableAndNamesTheNearestSetting(String name, @Nullable String hint) {
+        assertThat(errors(Map.of(name, "x")))
+                .containsExactly(nameOf(name) + ": there is no such setting"
+                        + (hint == null ? "" : "; did you mean " + hint + "?"));
+    }
+
+    @Test
+    void namesVariablesThatAreASettingButForTheirPrefix() {
+        var variables = new Variables(Map.of(
+                "ENFORCER_MODE", "audit",
+                "GENV_GRACE", SECRET,
+                "INTERVAL", "5",
+                "GENV_TMPDIR", "/x",
+                "GENV_ENVIRONMENT_ID", "1",
+                "PATH", "/bin",
+                "GENV_INTERVAL", " ",
+                "MAIL_HOST", "other",
+                "GENV_ENFORCER_MAIL_HOST", "mail"));
+        assertThat(variables.misnamed(SettingsReader.variables()))
+                .containsExactly(
+                        "ENFORCER_MODE has no effect: the setting is GENV_ENFORCER_MODE",
+                        "GENV_GRACE has no effect: the setting is GENV_ENFORCER_GRACE",
+                        "INTERVAL has no effect: the setting is GENV_ENFORCER_INTERVAL");
     }
 
     @ParameterizedTest

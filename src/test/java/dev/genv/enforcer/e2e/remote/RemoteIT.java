@@ -9,6 +9,8 @@ import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.Programs;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
+import dev.genv.enforcer.testsupport.ssh.FakeSshd;
+import dev.genv.enforcer.testsupport.ssh.MlKemExchange;
 import dev.genv.enforcer.testsupport.ssh.RealHosts;
 import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import java.io.IOException;
@@ -86,6 +88,21 @@ class RemoteIT {
 
     private void setHosts(RealSshd... listed) {
         node.set("REMOTE_HOSTS", Arrays.stream(listed).map(RealSshd::target).collect(Collectors.joining(",")));
+    }
+
+    /** The packaged program has another class loader than tests. Its command ends, which shows that it logged in. */
+    @Test
+    void packagedProgramExchangesKeysWithMlKem() throws IOException {
+        var key = Files.readString(hosts.identity().resolveSibling("id.pub"));
+        try (var server = new FakeSshd("127.0.0.1", key)) {
+            server.stop();
+            server.keyExchange(new MlKemExchange());
+            server.start();
+            var known = Files.writeString(directory.resolve("known"), server.knownHostsLine());
+            node.set("REMOTE_HOSTS", server.target()).set("REMOTE_USERNAME", "root").set("REMOTE_KNOWN_HOSTS", known);
+            assertThat(node.runOnce().exitCode()).isEqualTo(1);
+            assertThat(server.commands()).isPositive();
+        }
     }
 
     @Test

@@ -197,10 +197,21 @@ class OneCycleIT extends NodeSuite {
             assertThat(output.exitCode()).isZero();
             assertThat(output.out()).contains("Process %d is not running in a GPU environment".formatted(stray.pid()));
 
+            output = node.setArguments("--version").run();
+            assertThat(output.exitCode()).isZero();
+            assertThat(output.out()).singleElement().asString().matches("genv-enforcer [0-9].*");
+
             output = node.setArguments("enforce", "--no-such-flag").run();
             assertThat(output.exitCode()).isEqualTo(2);
             assertThat(output.log()).last().isEqualTo("genv-enforcer: error: unrecognized arguments: --no-such-flag");
         }
+    }
+
+    /** The variable is a setting without its prefix, so the service enforces, and says so. */
+    @Test
+    void warnsOfAVariableWithoutItsPrefix() throws IOException {
+        assertThat(node.variable("ENFORCER_MODE", "audit").runOnce().log())
+                .anyMatch(line -> line.contains("ENFORCER_MODE has no effect: the setting is GENV_ENFORCER_MODE"));
     }
 
     @ParameterizedTest

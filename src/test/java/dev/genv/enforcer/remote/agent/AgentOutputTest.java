@@ -125,7 +125,15 @@ class AgentOutputTest {
         SUDO_REFUSED | 1 | true | Sorry, user raz may not run sudo on gpu-1.                             | REFUSED
         SUDO_REFUSED | 1 | true | sudo: PAM account management error: Authentication failure             | REFUSED
         SUDO_REFUSED | 1 | true | sudo: effective uid is not 0, is it on a 'nosuid' file system          | REFUSED
-        AGENT_FAILED | 1 | false | sudo: a password is required                        | exited with 1: sudo:
+        # of sudo-rs, as Ubuntu 25.10 has it
+        SUDO_REFUSED | 1 | true | sudo: interactive authentication is required                           | REFUSED
+        SUDO_REFUSED | 1 | true | sudo: I'm sorry svc. I'm afraid I can't do that                        | REFUSED
+        SUDO_REFUSED | 1 | true | sudo-rs: /etc/sudoers:3:1: syntax error                                | REFUSED
+        SUDO_REFUSED | 1 | true | sudo: /etc/sudoers is world writable                                   | REFUSED
+        SUDO_REFUSED | 1 | true | sudo: error initializing audit plugin sudoers_audit                    | REFUSED
+        # this one is a warning
+        AGENT_FAILED | 3 | true | sudo: unable to resolve host gpu-1: Name or service not known          | exited with 3 before the agent began: sudo:
+        AGENT_FAILED | 1 | false | sudo: a password is required | exited with 1 before the agent began: sudo:
         SUDO_MISSING | 127 | true | bash: line 1: sudo: command not found              | there is no sudo
         AGENT_MISSING | 127 | false | bash: /usr/bin/python3: No such file or directory | there is no PYTHON
         AGENT_MISSING | 127 | false | sh: 1: /usr/bin/python3: not found               | there is no PYTHON: sh
@@ -134,7 +142,7 @@ class AgentOutputTest {
         AGENT_MISSING | 1 | true | SyntaxError: invalid syntax        | PYTHON is older than Python 3.6:
         AGENT_MISSING | 1 | true | Python 3.5 is too old              | PYTHON is older than Python 3.6:
         AGENT_MISSING | 1 | true | Unknown option: -I                 | PYTHON is older than Python 3.6:
-        AGENT_FAILED | 3 | true | MemoryError                         | PYTHON on the machine exited with 3: MemoryError
+        AGENT_FAILED | 3 | true | MemoryError                         | exited with 3 before the agent began: MemoryError
         ANSWER_UNREADABLE | 0 | true | ''                             | its answer cannot be read: the end of it is missing
         """)
     void reportsWhyThereIsNoAnswer(ProblemCode code, int exitCode, boolean sudo, String errors, String message) {
@@ -142,7 +150,7 @@ class AgentOutputTest {
             if (errors.isEmpty() && !printed.isEmpty()) {
                 continue;
             }
-            var failure = AgentFailure.of(new CommandResult("garbage", printed, exitCode, null), sudo);
+            var failure = AgentFailure.of(new CommandResult("", printed, exitCode, null), sudo, false);
             assertThat(failure.code()).as(printed).isEqualTo(code);
             var full = message.replace("PYTHON", "/usr/bin/python3")
                     .replace("REFUSED", "NOPASSWD: /usr/bin/python3 in sudoers: ");
@@ -150,14 +158,31 @@ class AgentOutputTest {
         }
     }
 
+    /** On standard output the agent prints nothing for people, and what it prints ends a guess about the login. */
+    @Test
+    void reportsWhatALoginShellSaysOnStandardOutput() {
+        var refused = new CommandResult("This account is currently not available.\n", "", 1, null);
+        assertThat(AgentFailure.of(refused, true, false))
+                .hasMessage(
+                        "the command of the login exited with 1 before the agent began: This account is currently not"
+                                + " available.")
+                .extracting(UnreachableException::code)
+                .isEqualTo(ProblemCode.AGENT_FAILED);
+        var began = new CommandResult("@5f0c received\n", "sudo: unexpected child termination", 1, null);
+        assertThat(AgentFailure.of(began, true, true))
+                .hasMessage("/usr/bin/python3 on the machine exited with 1: sudo: unexpected child termination")
+                .extracting(UnreachableException::code)
+                .isEqualTo(ProblemCode.AGENT_FAILED);
+    }
+
     @Test
     void reportsWhyTheCommandWasInterrupted() {
         var interruption = new UnreachableException(ProblemCode.TIMEOUT, "it took longer than 10 s");
         var result = new CommandResult("", "sudo: a password is required", null, interruption);
-        var failure = AgentFailure.of(result, true);
+        var failure = AgentFailure.of(result, true, false);
         assertThat(failure.code()).isEqualTo(ProblemCode.TIMEOUT);
         assertThat(failure).hasMessage("it took longer than 10 s");
-        assertThat(AgentFailure.of(new CommandResult("garbage", "", null, null), true)
+        assertThat(AgentFailure.of(new CommandResult("garbage", "", null, null), true, false)
                         .code())
                 .isEqualTo(ProblemCode.ANSWER_UNREADABLE);
     }
@@ -165,7 +190,7 @@ class AgentOutputTest {
     @Test
     void errorsAreTruncatedAndEscaped() {
         var result = new CommandResult("", "\u001b[2J\u0007" + "x".repeat(5000), 1, null);
-        assertThat(AgentFailure.of(result, true).getMessage())
+        assertThat(AgentFailure.of(result, true, false).getMessage())
                 .hasSizeLessThan(400)
                 .doesNotContain("\u001b")
                 .contains("\\u001b[2J");

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.InstanceOfAssertFactories.type;
 import static org.awaitility.Awaitility.await;
 
+import com.jcraft.jsch.JSch;
 import dev.genv.enforcer.enforcement.host.Machine;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.host.ObservationRequest;
@@ -14,6 +15,7 @@ import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.agent.AgentMachine;
 import dev.genv.enforcer.remote.agent.AgentMachine.AgentConfig;
 import dev.genv.enforcer.remote.ssh.SshAccess.SshSettings;
+import dev.genv.enforcer.testsupport.GeneratedSection;
 import dev.genv.enforcer.testsupport.linux.Programs;
 import dev.genv.enforcer.testsupport.ssh.RealHosts;
 import dev.genv.enforcer.testsupport.ssh.RealSshd;
@@ -28,9 +30,12 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Base64;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.FutureTask;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -361,6 +366,190 @@ class OpenSshTest extends ServerTest {
         }
         assertRefused(connect(access(agentSettings(socket, HANG)), host.target()), ProblemCode.AUTHENTICATION_FAILED)
                 .contains("it does not answer at " + socket);
+    }
+
+    /** The agent then holds two keys: the one with the certificate, and the one without. */
+    @ParameterizedTest
+    @CsvSource({"rsa", "ecdsa", "ed25519"})
+    void logsInWithACertificateOfAKeyOfSshAgent(String kind) throws Exception {
+        var socket = directory.resolve("agent");
+        var identity = certifiedKey(kind, "-n root");
+        var certificate = directory.resolve("key-cert.pub");
+        var elsewhere = directory.resolve("elsewhere");
+        var agent = new ProcessBuilder("ssh-agent", "-D", "-a", socket.toString()).start();
+        try {
+            await().until(() -> Files.exists(socket));
+            Programs.run("env", "SSH_AUTH_SOCK=" + socket, "ssh-add", "-q", identity.toString());
+            assertReached(connect(access(agentSettings(socket, HANG)), host.target()));
+
+            Programs.run("env", "SSH_AUTH_SOCK=" + socket, "ssh-add", "-q", "-D");
+            Files.move(certificate, elsewhere);
+            Programs.run("env", "SSH_AUTH_SOCK=" + socket, "ssh-add", "-q", identity.toString());
+            assertRefused(
+                            connect(access(agentSettings(socket, HANG)), host.target()),
+                            ProblemCode.AUTHENTICATION_FAILED)
+                    .isEqualTo("it refuses the key of root");
+            var config = writeFile("config", "CertificateFile " + elsewhere);
+            assertReached(connect(
+                    access(new SshSettings("root", null, null, config, socket, hosts.knownHosts(), HANG)),
+                    host.target()));
+        } finally {
+            agent.destroyForcibly();
+        }
+    }
+
+    /** The kind of the key, how the authority signs it, and the message if the server refuses it. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        rsa     | -n root                         |
+        ecdsa   | -n root -V -1h:+1h              |
+        ed25519 | -n admin,root                   |
+        ed25519 | -n admin                        | it refuses the key of root
+        ed25519 | -n root -V 20200101:20200102    | it refuses the key of root
+        """)
+    void logsInWithACertificate(String kind, String options, @Nullable String refused) throws Exception {
+        var identity = certifiedKey(kind, options);
+        var beside = directory.resolve("key-cert.pub");
+        var elsewhere = directory.resolve("elsewhere");
+        assertLogin(identity, null, refused);
+        Files.move(beside, elsewhere);
+        assertLogin(identity, null, "it refuses the key of root");
+        assertLogin(identity, "CertificateFile " + elsewhere, refused);
+
+        // The file beside a key may be that of an older one, and a named one is another's by mistake.
+        var other = directory.resolve("other");
+        Programs.newKey(kind, other);
+        Files.copy(elsewhere, directory.resolve("other-cert.pub"));
+        assertLogin(other, null, "it refuses the key of root");
+        assertLogin(
+                other, "CertificateFile " + elsewhere, elsewhere + " is the certificate of none of the private keys");
+        for (var invalid :
+                List.of("", "ssh-ed25519 AAAA", "ssh-ed25519-cert-v01@openssh.com AAAA", "x-cert-v01@openssh.com ?")) {
+            Files.writeString(elsewhere, invalid);
+            assertLogin(identity, "CertificateFile " + elsewhere, elsewhere + " is not a certificate of OpenSSH: ");
+        }
+        assertLogin(identity, "CertificateFile /missing", "/missing");
+    }
+
+    private void assertLogin(Path identity, @Nullable String config, @Nullable String refused) throws Exception {
+        var file = config == null ? null : writeFile("config", config);
+        var connected = connect(
+                access(new SshSettings("root", identity, null, file, null, hosts.knownHosts(), HANG)), host.target());
+        if (refused == null) {
+            assertReached(connected);
+        } else {
+            assertRefused(connected, ProblemCode.AUTHENTICATION_FAILED).startsWith(refused);
+        }
+    }
+
+    /** Starts the server again so that it trusts an authority and no key; returns a key with its certificate beside it. */
+    private Path certifiedKey(String kind, String options) throws IOException {
+        var identity = directory.resolve("key");
+        Programs.newKey(kind, identity);
+        Programs.newKey("ed25519", directory.resolve("CA"));
+        Programs.shell(directory, "ssh-keygen -q -s CA -I test %s key.pub".formatted(options));
+        restart("TrustedUserCAKeys %s\nAuthorizedKeysFile none".formatted(directory.resolve("CA.pub")));
+        return identity;
+    }
+
+    private void restart(String lines) throws IOException {
+        host.stop();
+        host.configure(lines);
+        host.start();
+    }
+
+    /** What the server demands after the key, and what is reported; nothing if the login succeeds. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        publickey,password                                    | demands password, |
+        publickey,keyboard-interactive publickey,password     | demands keyboard-interactive,password, | demands password,keyboard-interactive,
+        publickey,publickey                                   | demands publickey, |
+        password                                              | it refuses the key of root |
+        publickey                                             | |
+        """)
+    void namesWhatIsDemandedBesideTheKey(String methods, @Nullable String first, @Nullable String other)
+            throws Exception {
+        restart("AuthenticationMethods %s\nPasswordAuthentication yes\nKbdInteractiveAuthentication yes\nUsePAM yes"
+                .formatted(methods));
+        var settings = new SshSettings("root", hosts.identity(), null, null, null, hosts.knownHosts(), HANG);
+        var connected = connect(access(settings), host.target());
+        if (first == null) {
+            assertReached(connected);
+        } else {
+            assertRefused(connected, ProblemCode.AUTHENTICATION_FAILED)
+                    .containsAnyOf(first, other == null ? first : other)
+                    .startsWith(first.startsWith("it") ? first : "it accepts the key of root but also ");
+        }
+    }
+
+    @Test
+    void logsInWithTwoKeysIfTheServerDemandsThem() throws Exception {
+        Programs.newKey("ecdsa", directory.resolve("second"));
+        host.authorize(Files.readString(directory.resolve("second.pub")));
+        restart("AuthenticationMethods publickey,publickey");
+        var config = writeFile(
+                "config", "IdentityFile %s\nIdentityFile %s".formatted(hosts.identity(), directory.resolve("second")));
+        assertReached(connect(
+                access(new SshSettings("root", null, null, config, null, hosts.knownHosts(), HANG)), host.target()));
+    }
+
+    /** What the login shell or sudo does instead of starting the agent, and what is reported. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        echo This account is currently not available.; exit 1 | AGENT_FAILED | exited with 1 before the agent began: This account is currently not available.
+        exit 1                                                | AGENT_FAILED | exited with 1 before the agent began: it printed nothing
+        echo 'sudo: interactive authentication is required' >&2; exit 1    | SUDO_REFUSED | NOPASSWD: /usr/bin/python3 in sudoers: sudo: interactive
+        echo "sudo: I'm sorry svc. I'm afraid I can't do that" >&2; exit 1 | SUDO_REFUSED | NOPASSWD: /usr/bin/python3 in sudoers: sudo: I'm sorry svc.
+        """)
+    void reportsWhatTheLoginSays(String shell, ProblemCode code, String message) throws Exception {
+        host.setLoginShell(shell);
+        assertThatThrownBy(() -> machine.observe(NOTHING))
+                .hasMessageContaining(message)
+                .hasMessageNotContainingAny(code == ProblemCode.AGENT_FAILED ? "python3" : "exited")
+                .asInstanceOf(type(UnreachableException.class))
+                .extracting(UnreachableException::code)
+                .isEqualTo(code);
+    }
+
+    /** The algorithms that the service offers, by their kinds, in the order of preference. */
+    private static Map<String, String> algorithms() {
+        var all = new LinkedHashMap<String, String>();
+        all.put("key exchange", SshAccess.JSCH_CONFIG.get("kex"));
+        all.put("cipher", JSch.getConfig("cipher.c2s"));
+        all.put("MAC", JSch.getConfig("mac.c2s"));
+        all.put("host key", SshAccess.KEY_ALGORITHMS);
+        all.put("key to log in with", JSch.getConfig("PubkeyAcceptedAlgorithms"));
+        return all;
+    }
+
+    @Test
+    void pageNamesTheAlgorithms() throws Exception {
+        var text = new StringBuilder("\n| | in the order of preference |\n| --- | --- |\n");
+        algorithms().forEach((kind, names) ->
+                text.append("| %s | `%s` |\n".formatted(kind, names.replace(",", "`, `"))));
+        GeneratedSection.assertSection(
+                Path.of("src/site/markdown/install.md"), "ssh-algorithms", text.append('\n').toString());
+    }
+
+    /** A server with one algorithm of one kind. Debian 12 has no sshd with the first key exchange: see {@link SshConnectionTest}. */
+    @Test
+    void logsInWithEachAlgorithm() throws Exception {
+        var kinds = Map.of("key exchange", "KexAlgorithms", "cipher", "Ciphers", "MAC", "MACs", "host key", "HostKeyAlgorithms");
+        for (var kind : algorithms().entrySet()) {
+            for (var name : kind.getValue().split(",", -1)) {
+                if (name.startsWith("mlkem") || !kinds.containsKey(kind.getKey())) {
+                    continue;
+                }
+                host.stop();
+                var key = name.startsWith("ecdsa") ? "ecdsa -b " + name.replaceAll("\\D*2\\D*", "") : name.startsWith("rsa") ? "rsa" : "ed25519";
+                host.newHostKey(key.split(" ", -1));
+                host.configure(kinds.get(kind.getKey()) + " " + name + (kind.getKey().equals("MAC") ? "\nCiphers aes128-ctr" : ""));
+                host.start();
+                assertReached(connect(
+                        access(new SshSettings("root", hosts.identity(), null, null, null, writeKnownHosts("* " + host.hostKey() + "\n"), HANG)),
+                        host.target()));
+            }
+        }
     }
 
     /** As one that waits for its user does. */

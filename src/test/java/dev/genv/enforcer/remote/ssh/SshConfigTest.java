@@ -16,6 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class SshConfigTest {
     @TempDir
@@ -157,10 +158,18 @@ class SshConfigTest {
     @Test
     void usesTheSettingsWithoutAConfiguration() throws IOException {
         assertThat(resolver(ALL_SETTINGS, "").resolve(HostAddress.parse("gpu-1")))
-                .containsExactly(
-                        new Hop("gpu-1", "root", "gpu-1", 22, null, List.of(Path.of("/etc/id")), List.of(KNOWN_HOSTS)));
+                .containsExactly(new Hop(
+                        "gpu-1",
+                        "root",
+                        "gpu-1",
+                        22,
+                        null,
+                        List.of(Path.of("/etc/id")),
+                        List.of(),
+                        List.of(KNOWN_HOSTS)));
         assertThat(resolver(MINIMAL_SETTINGS, "").resolve(HostAddress.parse("raz@[::1]:2222")))
-                .containsExactly(new Hop("[::1]:2222", "raz", "::1", 2222, null, List.of(), List.of(KNOWN_HOSTS)));
+                .containsExactly(
+                        new Hop("[::1]:2222", "raz", "::1", 2222, null, List.of(), List.of(), List.of(KNOWN_HOSTS)));
         assertThat(hop(MINIMAL_SETTINGS, "").user()).isEqualTo("me");
     }
 
@@ -175,6 +184,8 @@ class SshConfigTest {
                 IdentityFile ~/.ssh/%r
                 IdentityFile none
                 IdentityFile /keys/%h
+                CertificateFile ~/%r-cert.pub
+                CertificateFile none
                 UserKnownHostsFile ~/known none %d/more
                 """;
 
@@ -186,6 +197,7 @@ class SshConfigTest {
                         23,
                         "known-as",
                         List.of(Path.of("/home/me/.ssh/raz"), Path.of("/keys/gpu-1.example.org")),
+                        List.of(Path.of("/home/me/raz-cert.pub")),
                         List.of(Path.of("/home/me/known"), Path.of("/home/me/more"))));
         assertThat(resolver(ALL_SETTINGS, config)
                         .resolve(HostAddress.parse("listed@gpu-1:24"))
@@ -214,9 +226,6 @@ class SshConfigTest {
     @CsvSource(delimiter = '|', textBlock = """
         Port 0 |
         Port x |
-        ProxyCommand nc %h |
-        RevokedHostKeys /etc/ssh/revoked |
-        CASignatureAlgorithms ssh-ed25519 |
         ProxyJump -x |
         IdentityFile id |
         IdentityFile ~raz/id |
@@ -228,6 +237,72 @@ class SshConfigTest {
         assertThatThrownBy(() -> hop(MINIMAL_SETTINGS, config.replace(" / ", "\n")))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining(why == null ? "" : why);
+    }
+
+    /** A line of a configuration for a machine without a private key, and the same with a value that is as if it were not there. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        AddressFamily inet                 | AddressFamily any
+        BindAddress 127.0.0.1              |
+        BindInterface eth0                 |
+        CanonicalizeHostname yes           | CanonicalizeHostname no
+        CASignatureAlgorithms ssh-ed25519  |
+        Ciphers aes256-ctr                 |
+        GlobalKnownHostsFile /etc/known    | GlobalKnownHostsFile /dev/null
+        GlobalKnownHostsFile none /etc/k   | GlobalKnownHostsFile none
+        HostKeyAlgorithms +ssh-rsa         |
+        KexAlgorithms -curve25519-sha256   |
+        KnownHostsCommand /bin/keys        | KnownHostsCommand none
+        MACs hmac-sha2-512                 |
+        PKCS11Provider /lib/p11.so         | PKCS11Provider none
+        PreferredAuthentications password  | PreferredAuthentications password,publickey
+        ProxyCommand nc %h 22              | ProxyCommand none
+        PubkeyAcceptedAlgorithms +ssh-rsa  |
+        PubkeyAcceptedKeyTypes ssh-ed25519 |
+        PubkeyAuthentication no            | PubkeyAuthentication host-bound
+        RefuseConnection retired           |
+        RequiredRSASize 4096               |
+        RevokedHostKeys /etc/ssh/revoked   | RevokedHostKeys none
+        SmartcardDevice /lib/p11.so        |
+        IdentityAgent /run/agent           | IdentityAgent SSH_AUTH_SOCK
+        IdentityAgent none                 | IdentityAgent /run/agent / IdentityFile /etc/id
+        IdentitiesOnly yes                 | IdentitiesOnly yes / IdentityFile /etc/id
+        """)
+    void refusesKeywordsThatChangeTheLogin(String line, @Nullable String harmless) throws IOException {
+        for (var config : List.of(line, "Host gpu-1 / ProxyJump a / Host a / " + line)) {
+            assertThatThrownBy(() -> hop(MINIMAL_SETTINGS, config.replace(" / ", "\n")))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining(line.split(" ", -1)[0] + " for ")
+                    .hasMessageEndingWith(" is not supported");
+        }
+        assertThat(hop(MINIMAL_SETTINGS, "Host other\n" + line)).isEqualTo(hop(MINIMAL_SETTINGS, ""));
+        if (harmless != null) {
+            assertThat(hop(MINIMAL_SETTINGS, harmless.replace(" / ", "\n")).host())
+                    .isEqualTo("gpu-1");
+        }
+    }
+
+    /** What concerns the session, the terminal or people, adds a way to log in, or would be less strict than the service is. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "StrictHostKeyChecking no",
+                "SendEnv LANG LC_*",
+                "HashKnownHosts yes",
+                "GSSAPIAuthentication yes",
+                "ForwardAgent yes",
+                "ServerAliveInterval 30",
+                "ControlMaster auto",
+                "AddKeysToAgent yes",
+                "Compression yes",
+                "LogLevel ERROR",
+                "BatchMode yes",
+                "PasswordAuthentication no",
+                "RequestTTY force",
+                "NoSuchKeyword x"
+            })
+    void ignoresOtherKeywords(String line) throws IOException {
+        assertThat(hop(MINIMAL_SETTINGS, line)).isEqualTo(hop(MINIMAL_SETTINGS, ""));
     }
 
     private Hop hop(SshSettings settings, String config) throws IOException {

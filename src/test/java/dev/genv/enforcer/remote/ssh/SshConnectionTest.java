@@ -11,6 +11,7 @@ import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.ssh.SshConnection.BackOff;
 import dev.genv.enforcer.testsupport.ssh.FakeSshd;
+import dev.genv.enforcer.testsupport.ssh.MlKemExchange;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -26,6 +27,15 @@ import org.junit.jupiter.api.Test;
 
 /** A connection is kept, lost and renewed. */
 class SshConnectionTest extends ServerTest {
+
+    /** The packaged program is tested in {@code RemoteIT}. */
+    @Test
+    void exchangesKeysThatAQuantumComputerDoesNotBreak() throws Exception {
+        server.stop();
+        server.keyExchange(new MlKemExchange());
+        server.start();
+        assertReached(connection);
+    }
 
     @Test
     void reconnectsAtOnceAfterAServerRestart() throws Exception {

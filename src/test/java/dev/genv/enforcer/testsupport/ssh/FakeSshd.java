@@ -10,6 +10,7 @@ import java.security.GeneralSecurityException;
 import java.security.KeyPair;
 import java.security.KeyPairGenerator;
 import java.security.PublicKey;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
@@ -20,6 +21,8 @@ import org.apache.sshd.common.config.keys.AuthorizedKeyEntry;
 import org.apache.sshd.common.config.keys.KeyUtils;
 import org.apache.sshd.common.config.keys.PublicKeyEntry;
 import org.apache.sshd.common.config.keys.PublicKeyEntryResolver;
+import org.apache.sshd.common.kex.DHFactory;
+import org.apache.sshd.common.kex.KeyExchangeFactory;
 import org.apache.sshd.common.keyprovider.FileHostKeyCertificateProvider;
 import org.apache.sshd.common.keyprovider.KeyPairProvider;
 import org.apache.sshd.common.session.Session;
@@ -30,6 +33,7 @@ import org.apache.sshd.core.CoreModuleProperties;
 import org.apache.sshd.server.SshServer;
 import org.apache.sshd.server.command.AbstractCommandSupport;
 import org.apache.sshd.server.forward.AcceptAllForwardingFilter;
+import org.apache.sshd.server.kex.DHGServer;
 import org.jboss.logmanager.LogContext;
 import org.jboss.logmanager.Logger;
 import org.jspecify.annotations.Nullable;
@@ -49,6 +53,7 @@ public final class FakeSshd implements Closeable {
     private final String address;
     private final PublicKey clientKey;
     private volatile boolean refuseKeys;
+    private List<KeyExchangeFactory> keyExchanges = List.of();
     private KeyPair hostKey = newKey();
     private int port;
     private @Nullable Path certificate;
@@ -123,6 +128,11 @@ public final class FakeSshd implements Closeable {
         return keyName() + " " + hostKey() + "\n";
     }
 
+    /** Sets the only key exchange that it offers. Takes effect at the next start. */
+    public void keyExchange(DHFactory only) {
+        keyExchanges = List.of(DHGServer.newFactory(only));
+    }
+
     /** Sets the file with the certificate of the host key. Takes effect at the next start. */
     public void certificate(Path file) {
         certificate = file;
@@ -140,6 +150,9 @@ public final class FakeSshd implements Closeable {
             return programs.getOrDefault(command, (_, _, _) -> 127);
         });
         server.setNioWorkers(1);
+        if (!keyExchanges.isEmpty()) {
+            server.setKeyExchangeFactories(keyExchanges);
+        }
         if (certificate != null) {
             server.setHostKeyCertificateProvider(new FileHostKeyCertificateProvider(certificate));
         }

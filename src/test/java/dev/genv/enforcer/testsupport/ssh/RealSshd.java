@@ -53,6 +53,7 @@ public final class RealSshd implements AutoCloseable {
     private final int port;
     private final Path etc;
     private String hostKey = "host_key";
+    private String config = "";
     private final List<String> passwd = new ArrayList<>();
     private final List<String> shadow = new ArrayList<>();
     private final List<String> group = new ArrayList<>(List.of("nogroup:x:65534:"));
@@ -103,7 +104,7 @@ public final class RealSshd implements AutoCloseable {
             """);
         writeEtc("pam.d/other", "rw-r--r--", "auth required pam_deny.so\naccount required pam_deny.so\n");
         writeEtc("ssh/authorized_keys", "rw-r--r--", clientKey);
-        writeEtc("ssh/sshd_config", "rw-r--r--", """
+        config = """
             ListenAddress %s
             Port %d
             HostKey /etc/ssh/host_key
@@ -116,7 +117,8 @@ public final class RealSshd implements AutoCloseable {
             UseDNS no
             PidFile none
             LogLevel VERBOSE
-            """.formatted(address, port));
+            """.formatted(address, port);
+        configure("");
         Programs.newKey("ed25519", etc.resolve("ssh/host_key"));
     }
 
@@ -198,6 +200,20 @@ public final class RealSshd implements AutoCloseable {
     /** Adds a public key with which everybody can log in. */
     public void authorize(String key) throws IOException {
         writeEtc("ssh/authorized_keys", "rw-r--r--", Files.readString(etc.resolve("ssh/authorized_keys")) + key + "\n");
+    }
+
+    /** Sets lines of sshd_config, which take precedence over those that it had at first. Takes effect at the next start. */
+    public void configure(String lines) throws IOException {
+        writeEtc("ssh/sshd_config", "rw-r--r--", lines + "\n" + config);
+    }
+
+    /** Replaces the host key by a new one, with this kind and options of ssh-keygen. Takes effect at the next start. */
+    public void newHostKey(String... kind) throws IOException {
+        var key = etc.resolve("ssh/host_key");
+        Files.delete(key);
+        var command = new ArrayList<>(List.of("ssh-keygen", "-q", "-N", "", "-f", key.toString(), "-t"));
+        command.addAll(List.of(kind));
+        Programs.run(command);
     }
 
     /**
