@@ -469,8 +469,8 @@ class OpenSshTest extends ServerTest {
         """)
     void namesWhatIsDemandedBesideTheKey(String methods, @Nullable String first, @Nullable String other)
             throws Exception {
-        restart("AuthenticationMethods %s\nPasswordAuthentication yes\nKbdInteractiveAuthentication yes\nUsePAM yes"
-                .formatted(methods));
+        restart("AuthenticationMethods %s\nPasswordAuthentication yes\nKbdInteractiveAuthentication yes\nUsePAM %s"
+                .formatted(methods, methods.contains("keyboard") ? "yes" : "no"));
         var settings = new SshSettings("root", hosts.identity(), null, null, null, hosts.knownHosts(), HANG);
         var connected = connect(access(settings), host.target());
         if (first == null) {
@@ -535,6 +535,7 @@ class OpenSshTest extends ServerTest {
     @Test
     void logsInWithEachAlgorithm() throws Exception {
         var kinds = Map.of("key exchange", "KexAlgorithms", "cipher", "Ciphers", "MAC", "MACs", "host key", "HostKeyAlgorithms");
+        var address = host.target().split(":", -1);
         for (var kind : algorithms().entrySet()) {
             for (var name : kind.getValue().split(",", -1)) {
                 if (name.startsWith("mlkem") || !kinds.containsKey(kind.getKey())) {
@@ -546,7 +547,7 @@ class OpenSshTest extends ServerTest {
                 host.configure(kinds.get(kind.getKey()) + " " + name + (kind.getKey().equals("MAC") ? "\nCiphers aes128-ctr" : ""));
                 host.start();
                 assertReached(connect(
-                        access(new SshSettings("root", hosts.identity(), null, null, null, writeKnownHosts("* " + host.hostKey() + "\n"), HANG)),
+                        access(new SshSettings("root", hosts.identity(), null, null, null, writeKnownHosts("[%s]:%s %s\n".formatted(address[0], address[1], host.hostKey())), HANG)),
                         host.target()));
             }
         }
