@@ -542,7 +542,7 @@ class OpenSshTest extends ServerTest {
                     continue;
                 }
                 host.stop();
-                var key = name.startsWith("ecdsa") ? "ecdsa -b " + name.replaceAll("\\D*2\\D*", "") : name.startsWith("rsa") ? "rsa" : "ed25519";
+                var key = name.startsWith("ecdsa") ? "ecdsa -b " + name.substring(name.length() - 3) : name.startsWith("rsa") ? "rsa" : "ed25519";
                 host.newHostKey(key.split(" ", -1));
                 host.configure(kinds.get(kind.getKey()) + " " + name + (kind.getKey().equals("MAC") ? "\nCiphers aes128-ctr" : ""));
                 host.start();
