@@ -99,7 +99,9 @@ class RemoteIT {
             server.keyExchange(new MlKemExchange());
             server.start();
             var known = Files.writeString(directory.resolve("known"), server.knownHostsLine());
-            node.set("REMOTE_HOSTS", server.target()).set("REMOTE_USERNAME", "root").set("REMOTE_KNOWN_HOSTS", known);
+            node.set("REMOTE_HOSTS", server.target())
+                    .set("REMOTE_USERNAME", "root")
+                    .set("REMOTE_KNOWN_HOSTS", known);
             assertThat(node.runOnce().exitCode()).isEqualTo(1);
             assertThat(server.commands()).isPositive();
         }

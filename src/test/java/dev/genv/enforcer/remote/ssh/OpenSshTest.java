@@ -35,7 +35,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.FutureTask;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -525,16 +524,19 @@ class OpenSshTest extends ServerTest {
     @Test
     void pageNamesTheAlgorithms() throws Exception {
         var text = new StringBuilder("\n| | in the order of preference |\n| --- | --- |\n");
-        algorithms().forEach((kind, names) ->
-                text.append("| %s | `%s` |\n".formatted(kind, names.replace(",", "`, `"))));
+        algorithms()
+                .forEach((kind, names) -> text.append("| %s | `%s` |\n".formatted(kind, names.replace(",", "`, `"))));
         GeneratedSection.assertSection(
-                Path.of("src/site/markdown/install.md"), "ssh-algorithms", text.append('\n').toString());
+                Path.of("src/site/markdown/install.md"),
+                "ssh-algorithms",
+                text.append('\n').toString());
     }
 
     /** A server with one algorithm of one kind. Debian 12 has no sshd with the first key exchange: see {@link SshConnectionTest}. */
     @Test
     void logsInWithEachAlgorithm() throws Exception {
-        var kinds = Map.of("key exchange", "KexAlgorithms", "cipher", "Ciphers", "MAC", "MACs", "host key", "HostKeyAlgorithms");
+        var kinds = Map.of(
+                "key exchange", "KexAlgorithms", "cipher", "Ciphers", "MAC", "MACs", "host key", "HostKeyAlgorithms");
         var address = host.target().split(":", -1);
         for (var kind : algorithms().entrySet()) {
             for (var name : kind.getValue().split(",", -1)) {
@@ -542,12 +544,22 @@ class OpenSshTest extends ServerTest {
                     continue;
                 }
                 host.stop();
-                var key = name.startsWith("ecdsa") ? "ecdsa -b " + name.substring(name.length() - 3) : name.startsWith("rsa") ? "rsa" : "ed25519";
+                var key = name.startsWith("ecdsa")
+                        ? "ecdsa -b " + name.substring(name.length() - 3)
+                        : name.startsWith("rsa") ? "rsa" : "ed25519";
                 host.newHostKey(key.split(" ", -1));
-                host.configure(kinds.get(kind.getKey()) + " " + name + (kind.getKey().equals("MAC") ? "\nCiphers aes128-ctr" : ""));
+                host.configure(kinds.get(kind.getKey()) + " " + name
+                        + (kind.getKey().equals("MAC") ? "\nCiphers aes128-ctr" : ""));
                 host.start();
                 assertReached(connect(
-                        access(new SshSettings("root", hosts.identity(), null, null, null, writeKnownHosts("[%s]:%s %s\n".formatted(address[0], address[1], host.hostKey())), HANG)),
+                        access(new SshSettings(
+                                "root",
+                                hosts.identity(),
+                                null,
+                                null,
+                                null,
+                                writeKnownHosts("[%s]:%s %s\n".formatted(address[0], address[1], host.hostKey())),
+                                HANG)),
                         host.target()));
             }
         }

@@ -176,18 +176,18 @@ class SshConfigTest {
     @Test
     void configurationCompletesTheSettings() throws IOException {
         var config = """
-                Host gpu-1
-                HostName %h.example.org
-                Port 23
-                User raz
-                HostKeyAlias known-as
-                IdentityFile ~/.ssh/%r
-                IdentityFile none
-                IdentityFile /keys/%h
-                CertificateFile ~/%r-cert.pub
-                CertificateFile none
-                UserKnownHostsFile ~/known none %d/more
-                """;
+            Host gpu-1
+            HostName %h.example.org
+            Port 23
+            User raz
+            HostKeyAlias known-as
+            IdentityFile ~/.ssh/%r
+            IdentityFile none
+            IdentityFile /keys/%h
+            CertificateFile ~/%r-cert.pub
+            CertificateFile none
+            UserKnownHostsFile ~/known none %d/more
+            """;
 
         assertThat(hop(MINIMAL_SETTINGS, config))
                 .isEqualTo(new Hop(
