@@ -56,7 +56,8 @@ record QuotaOracle(Fleet fleet, Limits limits) {
     private boolean hasUid(String user, String uid) {
         return held(user).stream()
                 .flatMap(slot -> attachments(user, slot).stream())
-                .anyMatch(detach -> uid.equals(String.valueOf(detach.environment().uid())));
+                .anyMatch(
+                        detach -> uid.equals(String.valueOf(detach.environment().uid())));
     }
 
     /** The devices of a user, those first that do the least harm, when these processes are gone. */

@@ -19,6 +19,7 @@ import dev.genv.enforcer.enforcement.record.Store.Restored;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.observation.AccountReader.KnownAccounts;
 import dev.genv.enforcer.observation.Listings;
+import dev.genv.enforcer.observation.NameService.Found;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
@@ -64,6 +65,23 @@ class RestartTest extends StoreFixture {
         restart();
         cycle();
         assertThat(node.remembered().listings()).isEqualTo(listings);
+    }
+
+    /** A directory may be down after a reboot, so the accounts that it showed are remembered. */
+    @Test
+    void accountsAreRememberedOverAReboot() throws IOException {
+        var found = Map.of("svc-infer", new Found(70_011, 1_800_000_000));
+        var accounts = new KnownAccounts("0123456789abcdef", found, found);
+        cycle();
+        node.restore(new Remembered(Listings.NONE, accounts));
+        cycle();
+        for (var boot : List.of("boot 1", "boot 2")) {
+            node.restore(Remembered.NOTHING);
+            processes = boot;
+            restart();
+            cycle();
+            assertThat(node.remembered().accounts()).as(boot).isEqualTo(accounts);
+        }
     }
 
     @Test

@@ -7,9 +7,11 @@ import dev.genv.enforcer.enforcement.GpuLossDetector;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.SnapshotPart;
 import jakarta.enterprise.inject.Produces;
 import jakarta.inject.Singleton;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.eclipse.microprofile.health.HealthCheck;
 import org.eclipse.microprofile.health.HealthCheckResponse;
@@ -23,6 +25,7 @@ import org.eclipse.microprofile.health.Startup;
 public record HealthChecks(Enforcer enforcer, CycleSchedule cycleSchedule, GpuLossDetector gpus, ApiToken token) {
     private static final int LONGEST_REASON = 1000;
     private static final int MAX_REPORTED = 20;
+    private static final Set<SnapshotPart> EXEMPT_USERS = Set.of(SnapshotPart.EXEMPT_USERS);
 
     /** Startup: a cycle has ended, with any result. */
     @Produces
@@ -96,7 +99,13 @@ public record HealthChecks(Enforcer enforcer, CycleSchedule cycleSchedule, GpuLo
         if (report.error() != null) {
             return "the last cycle failed: " + report.error();
         }
-        return report.isComplete() ? "privileges are missing" : "the last cycle could not observe everything";
+        if (report.isComplete()) {
+            return "privileges are missing";
+        }
+        return report.fleet().snapshots().stream()
+                        .allMatch(host -> host.isReached() && EXEMPT_USERS.containsAll(host.missing()))
+                ? "exempt users are not found, so nothing is done to who may be one of them"
+                : "the last cycle could not observe everything";
     }
 
     private static boolean isFine(Snapshot host) {

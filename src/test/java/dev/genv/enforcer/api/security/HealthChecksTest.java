@@ -124,6 +124,21 @@ class HealthChecksTest {
         assertThat(service.ready.call().getStatus()).isEqualTo(Status.DOWN);
     }
 
+    /** Actions are held meanwhile. */
+    @Test
+    void isNotReadyWhileAnExemptUserIsNotFoundAndSaysWhy() {
+        var service = new Service(false, Map.of(), node);
+        var why = new Problem(ProblemCode.SETTING_USER_UNKNOWN, "user svc of GENV_ENFORCER_EXEMPT_USERS is no account");
+        node.observeWith(() -> new Snapshot(
+                "gpu-1", List.of(), List.of(), List.of(), Set.of(), Set.of(SnapshotPart.EXEMPT_USERS), List.of(why)));
+        service.afterCycles(1);
+        var answer = service.ready.call();
+        assertThat(answer.getStatus()).isEqualTo(Status.DOWN);
+        assertThat(answer.getData().orElseThrow())
+                .containsEntry("reason", "exempt users are not found, so nothing is done to who may be one of them")
+                .containsEntry("gpu-1", why.detail());
+    }
+
     @Test
     void isNotReadyWhileAPrivilegeIsMissingAndNamesIt() {
         var service = new Service(false, Map.of(), node);

@@ -45,7 +45,8 @@ class PrivilegesIT extends NodeSuite {
         node.launchWith("setpriv", "--bounding-set=" + boundingSet);
         try (var jobs = new Jobs()) {
             var client = observe();
-            assertThat(client.json("/hosts").findPath("missing_privileges").toString()).contains(missing);
+            assertThat(client.json("/hosts").findPath("missing_privileges").toString())
+                    .contains(missing);
             jobs.assertAlive();
         }
     }
@@ -97,7 +98,10 @@ class PrivilegesIT extends NodeSuite {
                     .device(1, "b")
                     .device(2)
                     .write();
-            node.gpus.process(0, first.pid(), "900").process(1, second.pid(), "900").process(2, exempt.pid(), "10");
+            node.gpus
+                    .process(0, first.pid(), "900")
+                    .process(1, second.pid(), "900")
+                    .process(2, exempt.pid(), "10");
         }
 
         void assertAlive() {

@@ -21,6 +21,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
@@ -185,6 +186,43 @@ class MachineFilesTest {
                 });
     }
 
+    /** What getent(1) or id(1) does for each user of the settings, and what is read for the first and the second one. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        echo svc-infer:x:70011:1:::     | SVC-INFER alice | Value[value=70011] Value[value=70011]
+        exit 2                          | a b             | ABSENT ABSENT
+        [ $3 = b ] && exit 2; echo a:x:5: | a b           | Value[value=5] ABSENT
+        exit 1                          | a b             | OTHER NO_TIME
+        echo garbage                    | a b             | OTHER NO_TIME
+        sleep 600                       | a b             | OTHER NO_TIME
+        [ "$*" = "-u -- 20231234" ] && echo 70012 | 20231234 a | Value[value=70012] OTHER
+        exit 1                          | 20231234 7      | ABSENT ABSENT
+        """)
+    void asksForEachUserOfTheSettingsAlone(String program, String users, String expected) throws Exception {
+        fake.pidNamespace(4026531836L);
+        Files.createSymbolicLink(fake.root().resolve("self/root"), fake.hostRoot());
+        assertThat(configured(program, users)).isEqualTo(expected);
+        fake.pidNamespace(4026532000L);
+        assertThat(configured(program, users)).isEqualTo("SKIPPED SKIPPED");
+    }
+
+    private String configured(String program, String users) throws Exception {
+        return getent(program)
+                .read(request(List.of(), Set.of(), 0, List.of(users.split(" ", -1)), SubordinateUids.NONE), Stream.of())
+                .configured()
+                .stream()
+                .map(reading -> reading instanceof Reading.Failed<Long>(var failure, var _)
+                        ? failure.toString()
+                        : reading.toString())
+                .collect(Collectors.joining(" "));
+    }
+
+    private Path install(String script) throws IOException {
+        var program = Files.writeString(fake.root().resolve("program"), "#!/bin/sh\n" + script + "\n");
+        Files.setPosixFilePermissions(program, PosixFilePermissions.fromString("rwx------"));
+        return program;
+    }
+
     private Reading<Bytes> named(String getent, String... asked) throws Exception {
         return getent(getent)
                 .read(request(List.of(asked), Set.of(), 0, SubordinateUids.NONE), Stream.of())
@@ -193,6 +231,11 @@ class MachineFilesTest {
 
     private static ObservationRequest request(
             List<String> accounts, Set<Long> known, int more, SubordinateUids subordinateUids) {
+        return request(accounts, known, more, List.of(), subordinateUids);
+    }
+
+    private static ObservationRequest request(
+            List<String> accounts, Set<Long> known, int more, List<String> users, SubordinateUids subordinateUids) {
         return new ObservationRequest(
                 Set.of(),
                 Set.of(),
@@ -205,16 +248,14 @@ class MachineFilesTest {
                 accounts,
                 known,
                 more,
-                List.of(),
+                users,
                 subordinateUids);
     }
 
     private AccountFiles getent(String script) throws Exception {
-        var program = Files.writeString(fake.root().resolve("getent"), "#!/bin/sh\n" + script + "\n");
-        Files.setPosixFilePermissions(program, PosixFilePermissions.fromString("rwx------"));
         return accountFiles(
                 fake.root(),
-                program.toString(),
+                install(script).toString(),
                 script.startsWith("sleep") ? Duration.ofMillis(300) : TestTimeouts.HANG);
     }
 

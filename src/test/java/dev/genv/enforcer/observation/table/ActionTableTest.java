@@ -352,7 +352,7 @@ class ActionTableTest {
 
     @Test
     void exemptUserIsNotSignalled() throws Exception {
-        fake.exempt.add("2003");
+        fake.exempt.add("+2003");
         host = host();
         var seen = observe();
         meanwhile = () -> process.uid(2003);

@@ -29,6 +29,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Builds the snapshot of a host; by default it is complete, and the state and the GPU tool have the same devices. */
 public final class HostBuilder {
+    private Accounts accounts = Accounts.NONE;
     private final List<DeviceStatus> statuses = new ArrayList<>();
     private final String name;
     private final Set<Integer> inState = new TreeSet<>();
@@ -131,6 +132,11 @@ public final class HostBuilder {
         return this;
     }
 
+    public HostBuilder accounts(Accounts known) {
+        accounts = known;
+        return this;
+    }
+
     public HostBuilder missing(SnapshotPart... parts) {
         missing.addAll(List.of(parts));
         return this;
@@ -159,7 +165,7 @@ public final class HostBuilder {
                         null,
                         null,
                         null,
-                        Accounts.NONE,
+                        accounts,
                         null,
                         statuses));
     }
