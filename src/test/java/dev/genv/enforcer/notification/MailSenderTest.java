@@ -103,8 +103,10 @@ class MailSenderTest {
         var pending = sender.recipients(acted(1, 7));
         assertThat(pending.known()).isEmpty();
         assertThat(pending.pending()).as("its account is not known yet").containsOnlyKeys(7L);
-        assertThat(sender.recipients(1003, Objects.requireNonNull(pending.pending().get(7L)))
-                        .known()).containsOnlyKeys("raz@example.org");
+        assertThat(sender.recipients(
+                                1003, Objects.requireNonNull(pending.pending().get(7L)))
+                        .known())
+                .containsOnlyKeys("raz@example.org");
 
         for (var attempt = 1; attempt <= 2; attempt++) {
             assertThat(sender.send(new Message("raz@example.org", notices, 3))).isEqualTo(Reply.ACCEPTED);

@@ -151,7 +151,7 @@ class MachineFilesTest {
         "echo a:x:1:; exit 2,",
         "echo a:x:1:,",
         "echo a:x:1:; exit 1, getent exited with 1",
-        "sleep 600, getent did not exit within 300 ms"
+        "sleep 600, did not exit within 300 ms"
     })
     void doesNotTakeAFailureOfTheNameServiceForAnAnswer(String getent, @Nullable String reason) throws Exception {
         fake.pidNamespace(4026531836L);
