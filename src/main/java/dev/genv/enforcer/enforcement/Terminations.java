@@ -377,8 +377,11 @@ public final class Terminations {
                 .distinct()
                 .toList();
         // The rules could check this process, even if another process or a device could not be observed.
-        var isChecked = !(process.membership() instanceof Membership.Unknown)
-                && snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS);
+        var isKnown = !(process.membership() instanceof Membership.Unknown)
+                || known.last().causes().stream()
+                        .noneMatch(cause -> cause.rule().isOfMemberships());
+        var isChecked =
+                isKnown && snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS);
         var sighting = isChecked ? Sighting.COMPLIES : Sighting.UNKNOWN;
         return new Check(all.isEmpty() ? sighting : Sighting.BREAKS_RULES, process, planned, all);
     }

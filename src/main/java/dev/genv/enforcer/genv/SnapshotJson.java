@@ -5,6 +5,7 @@ import dev.genv.enforcer.genv.Entries.Fields;
 import dev.genv.enforcer.linux.Environ;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Excuses;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Membership;
@@ -14,10 +15,10 @@ import dev.genv.enforcer.model.Snapshot;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Parses snapshots in the form that {@code genv usage snapshot} prints. */
@@ -37,14 +38,16 @@ public final class SnapshotJson {
         for (var problem : Entries.both(envs.problems(), file.problems())) {
             throw unreadable(problem.detail());
         }
-        var living = envs.environments().stream().map(Environment::eid).collect(Collectors.toSet());
+        var environments = envs.environments();
+        var living = environments.stream().map(Environment::eid).collect(Collectors.toSet());
+        var devices = file.devices().stream()
+                .map(device -> device.retainAttachments(living))
+                .toList();
         return new Snapshot(
                 host,
-                processes(root.child("processes"), Membership.ofListedPids(envs.environments())),
-                envs.environments(),
-                file.devices().stream()
-                        .map(device -> device.retainAttachments(living))
-                        .toList(),
+                processes(root.child("processes"), new Excuses(environments, devices, true)),
+                environments,
+                devices,
                 file.devices().stream().map(Device::index).collect(Collectors.toSet()),
                 Set.of(),
                 List.of());
@@ -57,11 +60,9 @@ public final class SnapshotJson {
     /**
      * Parses {@code {"processes": […]}}. Uids and start times are unknown.
      *
-     * @param listed the pids that environments list
      * @throws UnreadableException if anything in it is invalid
      */
-    private static List<GpuProcess> processes(JsonNode root, Map<Integer, Membership.Unknown> listed)
-            throws UnreadableException {
+    private static List<GpuProcess> processes(JsonNode root, Excuses excuses) throws UnreadableException {
         var byPid = new LinkedHashMap<Integer, GpuProcess>();
         for (var entry : new Fields(root).array("processes")) {
             var name = "a process";
@@ -71,9 +72,9 @@ public final class SnapshotJson {
                 var entries = fields.array("used_gpu_memory");
                 name = "process " + pid;
                 var usage = usage(entries);
-                var membership = Membership.resolve(membership(entry.path("eid")), pid, listed);
-                if (byPid.putIfAbsent(pid, new GpuProcess(new ProcessId(pid, 0), null, "", membership, usage))
-                        != null) {
+                var membership = membership(entry.path("eid"));
+                var process = new GpuProcess(new ProcessId(pid, 0), null, "", membership, usage);
+                if (byPid.putIfAbsent(pid, excuses.apply(process, Stream.empty())) != null) {
                     name = "a process " + pid;
                     throw new UnreadableException("is there more than once");
                 }

@@ -5,6 +5,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,6 +18,8 @@ import org.jspecify.annotations.Nullable;
  * @param immunity why it is never terminated; null if it may be
  * @param workload what it belongs to besides; null if nothing is known. No rule uses it
  * @param user whose it is by its real uid; null if no name is known, or if a container shows that the uid may be anybody's
+ * @param excused the indices of its devices on which environments that list it excuse it ({@link Excuses}). It is no membership. Null, as in
+ *     the records of earlier versions, is none
  */
 public record GpuProcess(
         ProcessId id,
@@ -27,7 +30,22 @@ public record GpuProcess(
         List<DeviceUsage> usage,
         @Nullable Immunity immunity,
         @Nullable Workload workload,
-        @Nullable User user) {
+        @Nullable User user,
+        @Nullable Set<Integer> excused) {
+
+    /** Creates a process that no environment excuses. */
+    public GpuProcess(
+            ProcessId id,
+            @Nullable Long uid,
+            String command,
+            Membership membership,
+            MembershipSource membershipBy,
+            List<DeviceUsage> usage,
+            @Nullable Immunity immunity,
+            @Nullable Workload workload,
+            @Nullable User user) {
+        this(id, uid, command, membership, membershipBy, usage, immunity, workload, user, Set.of());
+    }
 
     /** Creates a process with the membership that its environ names. */
     public GpuProcess(
@@ -50,14 +68,28 @@ public record GpuProcess(
         usage = usage.stream()
                 .sorted(Comparator.comparingInt(DeviceUsage::device))
                 .toList();
+        excused = excused == null ? Set.of() : Set.copyOf(excused);
+    }
+
+    public GpuProcess excusedOn(Set<Integer> devices) {
+        return new GpuProcess(id, uid, command, membership, membershipBy, usage, immunity, workload, user, devices);
+    }
+
+    public boolean isExcusedOn(int device) {
+        return excused != null && excused.contains(device);
+    }
+
+    /** Returns those of these devices on which no environment excuses it. */
+    public List<Integer> notExcused(List<Integer> devices) {
+        return devices.stream().filter(device -> !isExcusedOn(device)).toList();
     }
 
     public GpuProcess with(Membership other, MembershipSource by) {
-        return new GpuProcess(id, uid, command, other, by, usage, immunity, workload, user);
+        return new GpuProcess(id, uid, command, other, by, usage, immunity, workload, user, excused);
     }
 
     public GpuProcess withUsage(List<DeviceUsage> other) {
-        return new GpuProcess(id, uid, command, membership, membershipBy, other, immunity, workload, user);
+        return new GpuProcess(id, uid, command, membership, membershipBy, other, immunity, workload, user, excused);
     }
 
     public GpuProcess withUser(User other) {
@@ -72,7 +104,7 @@ public record GpuProcess(
     public GpuProcess withoutWorkload() {
         return workload == null
                 ? this
-                : new GpuProcess(id, uid, command, membership, membershipBy, usage, immunity, null, user);
+                : new GpuProcess(id, uid, command, membership, membershipBy, usage, immunity, null, user, excused);
     }
 
     public int pid() {

@@ -88,8 +88,7 @@ public final class HostUsers {
         }
         var environment = switch (process.membership()) {
             case Membership.InEnvironment(var eid) -> environments.get(eid);
-            case Membership.Unknown _ -> listing.get(process.pid());
-            case Membership.Outside() -> null;
+            case Membership.Unknown _, Membership.Outside _ -> listing.get(process.pid());
         };
         return environment == null ? ofUid(uid) : of(environment);
     }

@@ -33,13 +33,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param uidsOfPids the real uids of the live pids that environments list or are named after, as far as they are known
  * @param file with the attachments of all environments
- * @param listed the pids that environments list
  */
-public record LiveState(
-        List<Environment> environments,
-        Map<Integer, Long> uidsOfPids,
-        DevicesFile file,
-        Map<Integer, Membership.Unknown> listed) {
+public record LiveState(List<Environment> environments, Map<Integer, Long> uidsOfPids, DevicesFile file) {
     private static final int MAX_SHOWN = 20;
 
     public static LiveState of(State state, LivenessFacts liveness, ExemptUsers exempt, Findings findings) {
@@ -67,8 +62,7 @@ public record LiveState(
             findings.add(
                     ProblemCode.STATE_INCOMPLETE, "envs.json is missing although devices are, or may be, attached");
         }
-        return new LiveState(
-                environments, uidsOfPids(environments, running), file, Membership.ofListedPids(environments));
+        return new LiveState(environments, uidsOfPids(environments, running), file);
     }
 
     private static <T> T content(State.File<T> file, SnapshotPart part, T none, Findings findings) {
@@ -183,13 +177,13 @@ public record LiveState(
         }
     }
 
-    /** Returns the membership of a process by what its environ or its relatives name, and by the environments. */
+    /** Returns the membership of a process by what its environ or its relatives name. What may excuse it must be known. */
     public Membership resolve(Membership named, int pid, Findings findings) {
         var isUndecided = named instanceof Membership.Outside && findings.isMissing(SnapshotPart.ENVIRONMENTS);
         var membership = isUndecided
                 ? new Membership.Unknown("names no environment, but it is unknown which environments list its pid")
-                : Membership.resolve(named, pid, listed);
-        if (membership instanceof Membership.Unknown(var reason, var _)) {
+                : named;
+        if (membership instanceof Membership.Unknown(var reason)) {
             findings.add(ProblemCode.MEMBERSHIP_UNKNOWN, "process %d is not checked: %s".formatted(pid, reason));
         }
         return membership;

@@ -77,15 +77,10 @@ final class MembershipResolver {
 
     /** A membership, and by what it was decided. An unknown one is final: no other source can decide it. */
     record Decision(Membership membership, MembershipSource by) {
-        /** Returns the unknown membership of a process that has overwritten its environ; an environment may list its pid. */
-        static Decision unknown(String reason, boolean listed) {
-            return new Decision(
-                    new Membership.Unknown("it has overwritten its environ, and " + reason, listed),
-                    MembershipSource.UNKNOWN);
-        }
-
+        /** Returns the unknown membership of a process that has overwritten its environ. */
         static Decision unknown(String reason) {
-            return unknown(reason, false);
+            return new Decision(
+                    new Membership.Unknown("it has overwritten its environ, and " + reason), MembershipSource.UNKNOWN);
         }
     }
 
@@ -220,12 +215,10 @@ final class MembershipResolver {
                         && listing.owner().equals(process.uid());
                 return isOwned && (wasNamed(listing, ancestor) || isNamed(eid, ancestor, process))
                         ? new Decision(new Membership.InEnvironment(eid), MembershipSource.LISTED)
-                        : Decision.unknown(
-                                "nothing proves the entry of envs.json that lists "
-                                        + (ancestor.pid() == process.pid()
-                                                ? "its pid"
-                                                : "its ancestor %d".formatted(ancestor.pid())),
-                                ancestor.pid() == process.pid());
+                        : Decision.unknown("nothing proves the entry of envs.json that lists "
+                                + (ancestor.pid() == process.pid()
+                                        ? "its pid"
+                                        : "its ancestor %d".formatted(ancestor.pid())));
             });
         }
 

@@ -13,6 +13,7 @@ import dev.genv.enforcer.host.StateFacts.Directory;
 import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Device.DeviceStatus;
+import dev.genv.enforcer.model.Excuses;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Membership;
@@ -122,20 +123,24 @@ public final class Observer {
         var live = LiveState.of(state, facts.liveness(), immunity.exempt(), findings);
         recordedNames.observe(live.environments());
         workloads.begin();
+        var devices = live.devices(listing.devices(), findings);
+        var excuses = new Excuses(live.environments(), devices, !findings.isMissing(SnapshotPart.ATTACHMENTS));
+        var related = RelatedProcesses.of(present.processes(), facts);
         var session = memberships.begin(
                 machine(facts.machine()),
-                RelatedProcesses.of(present.processes(), facts),
+                related,
                 findings.isMissing(SnapshotPart.ENVIRONMENTS) ? null : live.environments(),
                 facts.machine().beforeState());
         var observed = new HashMap<ProcessId, ProgramEnviron>();
         BiFunction<ObservedProcess, List<DeviceUsage>, GpuProcess> resolver = (process, usage) -> {
             observed.put(process.id(), process.environ());
-            return resolve(process, usage, session, live, findings);
+            return excuses.apply(
+                    resolve(process, usage, session, live, findings),
+                    related.ancestors(process).map(ObservedProcess::pid));
         };
         var listed = present.processes().stream()
                 .map(process -> resolver.apply(process, listing.usage().getOrDefault(process.pid(), List.of())))
                 .toList();
-        var devices = live.devices(listing.devices(), findings);
         var notListed = unlisted.observe(facts, present.listing(), immunity.ownPid(), resolver, findings);
         environs = Map.copyOf(observed);
         users = users(Stream.concat(listed.stream(), notListed.processes().stream()), live);

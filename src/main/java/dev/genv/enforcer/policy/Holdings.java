@@ -109,8 +109,9 @@ final class Holdings {
     private boolean isUsedByItsOwner(Environment environment, int device) {
         return owners.isConfirmed(environment)
                 && staying.stream()
-                        .filter(process ->
-                                process.names(environment.eid()) || process.membership() instanceof Membership.Unknown)
+                        .filter(process -> process.names(environment.eid())
+                                || process.isExcusedOn(device)
+                                || process.membership() instanceof Membership.Unknown)
                         .anyMatch(process -> process.uid() != null
                                 && Objects.equals(snapshot.userOf(process.uid(), environment), environment.uid())
                                 && process.uses(device));
@@ -187,7 +188,7 @@ final class Holdings {
             IDLE,
             /** A process that names one of the user's environments, or that one of them lists, or whose environment is unknown. */
             BUSY,
-            /** A process that has the real uid of the user, and names an environment that holds the device, or whose environment is unknown. */
+            /** A process that has the real uid of the user, and names an environment that holds the device, is excused there, or has an unknown environment. */
             PROVEN
         }
 

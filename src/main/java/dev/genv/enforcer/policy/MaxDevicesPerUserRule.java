@@ -1,5 +1,8 @@
 package dev.genv.enforcer.policy;
 
+import dev.genv.enforcer.model.Accounts;
+import java.util.HashSet;
+import org.jspecify.annotations.Nullable;
 import dev.genv.enforcer.model.Accounts.Match;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Fleet.Appearances;
@@ -80,8 +83,9 @@ final class MaxDevicesPerUserRule {
                                     .formatted(SafeText.escape(environment.eid()))));
         }
         var hosts = hostsByUser(fleet);
+        var uids = RecordedUid.byUser(fleet);
         held.forEach((user, devices) -> {
-            if (limits.limitFor(limited -> match(limited, user, devices, fleet)) instanceof UserLimit.Known(var limit)
+            if (limits.limitFor(limited -> match(limited, user, uids)) instanceof UserLimit.Known(var limit)
                     && devices.size() > limit) {
                 var surplus = Surplus.of(devices, devices.size() - limit, fleet.appearances());
                 var onHosts = MemoryRules.onHosts(fleet, hosts.getOrDefault(user, 0));
@@ -91,16 +95,28 @@ final class MaxDevicesPerUserRule {
         });
     }
 
+    /** A uid that environments of a user record, and the accounts of their machine. */
+    private record RecordedUid(@Nullable Long uid, Accounts accounts) {
+        /** Returns those of each user. All environments count, so that a detachment changes no limit. */
+        static Map<String, Set<RecordedUid>> byUser(Fleet fleet) {
+            var byUser = new HashMap<String, Set<RecordedUid>>();
+            for (var host : fleet.snapshots()) {
+                for (var environment : host.environments()) {
+                    environment
+                            .undisputedUser()
+                            .ifPresent(user -> byUser.computeIfAbsent(user, _ -> new HashSet<>())
+                                    .add(new RecordedUid(
+                                            environment.uid(), host.details().accounts())));
+                }
+            }
+            return byUser;
+        }
+    }
+
     /** Compares a user who has an own limit with the user in whose name environments count. */
-    private static Match match(String limited, String user, List<Holding> held, Fleet fleet) {
-        return Match.any(held.stream()
-                .flatMap(holding -> fleet.host(holding.host()).stream()
-                        .flatMap(host -> holding.shares().stream()
-                                .map(share -> Limits.match(
-                                        limited,
-                                        user,
-                                        share.environment().uid(),
-                                        host.details().accounts())))));
+    private static Match match(String limited, String user, Map<String, Set<RecordedUid>> uids) {
+        return Match.any(uids.getOrDefault(user, Set.of()).stream()
+                .map(recorded -> Limits.match(limited, user, recorded.uid(), recorded.accounts())));
     }
 
     private static void add(String user, List<Holding> held, Surplus surplus, String onHosts, RuleCheck check) {

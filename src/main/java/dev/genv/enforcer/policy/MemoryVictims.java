@@ -2,7 +2,6 @@ package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
@@ -129,9 +128,8 @@ public final class MemoryVictims {
             return new HostProcess(host, process.id());
         }
 
-        /** A process of which the environment cannot be read may be one that no rule should terminate. */
         private boolean isEndable() {
-            return process.immunity() == null && !(process.membership() instanceof Membership.Unknown);
+            return process.immunity() == null;
         }
 
         private boolean isPositive() {

@@ -2,6 +2,7 @@ package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
@@ -89,9 +90,10 @@ final class ProcessRules {
 
     private static void outside(Snapshot host, RuleCheck check) {
         for (var process : host.processes()) {
-            if (process.membership() instanceof Membership.Outside) {
+            var devices = process.notExcused(process.devices());
+            if (process.membership() instanceof Membership.Outside && isAccused(process, devices)) {
                 var message = "Process %d is not running in a GPU environment".formatted(process.pid());
-                check.add(host, process, null, process.devices(), message, true);
+                check.add(host, process, null, devices, message, true);
             }
         }
     }
@@ -99,12 +101,20 @@ final class ProcessRules {
     private static void inactive(Snapshot host, RuleCheck check) {
         var environments = host.environmentsById();
         for (var process : host.processes()) {
-            if (process.membership() instanceof Membership.InEnvironment(var eid) && !environments.containsKey(eid)) {
+            var devices = process.notExcused(process.devices());
+            if (process.membership() instanceof Membership.InEnvironment(var eid)
+                    && !environments.containsKey(eid)
+                    && isAccused(process, devices)) {
                 var message = "Process %d names environment %s, which is not active"
                         .formatted(process.pid(), SafeText.escape(eid));
-                check.add(host, process, null, process.devices(), message, true);
+                check.add(host, process, null, devices, message, true);
             }
         }
+    }
+
+    /** Whether environments that list a process leave devices on which they do not excuse it. */
+    private static boolean isAccused(GpuProcess process, List<Integer> notExcused) {
+        return process.devices().isEmpty() || !notExcused.isEmpty();
     }
 
     private static void notAttached(Snapshot host, RuleCheck check) {
@@ -112,7 +122,7 @@ final class ProcessRules {
         var processes = host.processesByEnvironment();
         for (var environment : host.environments()) {
             for (var process : processes.getOrDefault(environment.eid(), List.of())) {
-                var strange = process.devices().stream()
+                var strange = process.notExcused(process.devices()).stream()
                         .filter(device -> isOthers(device, environment, devices))
                         .toList();
                 if (!strange.isEmpty()) {
@@ -135,7 +145,7 @@ final class ProcessRules {
         var devices = host.devicesByIndex();
         for (var holder : host.unlisted().holders()) {
             var process = holder.process();
-            var used = holder.used();
+            var used = process.notExcused(holder.used());
             var environment = process.environment(environments).orElse(null);
             var isAttached =
                     environment != null && !used.stream().allMatch(device -> isOthers(device, environment, devices));

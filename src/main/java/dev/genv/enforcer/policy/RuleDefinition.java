@@ -62,6 +62,11 @@ public record RuleDefinition(
         return basis == RuleBasis.ATTACHMENTS;
     }
 
+    /** Whether the environments that processes name matter to the rule. */
+    public boolean isOfMemberships() {
+        return basis != RuleBasis.ATTACHMENTS && basis != RuleBasis.REAL_UIDS;
+    }
+
     /** Whether the rule checks the processes that the GPU tool does not list, and no others. */
     public boolean isOfUnlistedProcesses() {
         return basis == RuleBasis.UNLISTED_PROCESSES;

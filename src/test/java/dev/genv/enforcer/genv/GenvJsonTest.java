@@ -15,6 +15,7 @@ import dev.genv.enforcer.model.Snapshot;
 import java.io.ByteArrayInputStream;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -161,18 +162,16 @@ class GenvJsonTest {
     }
 
     @Test
-    void listedProcessWithoutIdIsUnknown() throws UnreadableException {
+    void listedProcessWithoutIdIsExcusedOnTheDevicesOfTheEnvironment() throws UnreadableException {
+        var used = "'used_gpu_memory': [{'index': 0, 'gpu_memory': '1mi'}, {'index': 1, 'gpu_memory': '1mi'}]}";
         var snapshot = read(
-                "{'pid': 40, 'used_gpu_memory': []}, {'pid': 50, 'used_gpu_memory': []}, {'pid': 60, 'eid': 'a',"
-                        + " 'used_gpu_memory': []}",
-                "{'eid': 'a', 'uid': 1000, 'pids': [40]}",
-                "");
+                "{'pid': 40, %1$s, {'pid': 50, %1$s, {'pid': 60, 'eid': 'a', %1$s".formatted(used),
+                "{'eid': 'a', 'uid': 1000, 'pids': [40, 60]}",
+                "{'index': 1, 'total_memory': '1mi', 'attachments': [{'eid': 'a'}]}");
         assertThat(snapshot.processes())
                 .extracting(GpuProcess::membership)
-                .satisfiesExactly(
-                        listed -> assertThat(listed).isInstanceOf(Membership.Unknown.class),
-                        other -> assertThat(other).isInstanceOf(Membership.Outside.class),
-                        named -> assertThat(named).isEqualTo(new Membership.InEnvironment("a")));
+                .containsExactly(new Membership.Outside(), new Membership.Outside(), new Membership.InEnvironment("a"));
+        assertThat(snapshot.processes()).extracting(GpuProcess::excused).containsExactly(Set.of(1), Set.of(), Set.of());
     }
 
     @Test

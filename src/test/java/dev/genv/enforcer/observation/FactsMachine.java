@@ -51,6 +51,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
@@ -464,12 +465,15 @@ final class FactsMachine {
         var by = process.membershipBy();
         var user = process.user();
         var immunity = process.immunity();
-        return "%d of %s %s%s%s"
+        return "%d of %s %s%s%s%s"
                 .formatted(
                         process.pid(),
                         user == null ? process.uid() : user.name() + (user.by() == Source.RECORDED ? "?" : ""),
                         membership,
                         by == MembershipSource.ENVIRON || by == MembershipSource.UNKNOWN ? "" : " by " + by,
-                        immunity == null ? "" : " " + immunity.kind());
+                        immunity == null ? "" : " " + immunity.kind(),
+                        process.notExcused(process.devices()).equals(process.devices())
+                                ? ""
+                                : " excused on " + new TreeSet<>(process.excused()));
     }
 }

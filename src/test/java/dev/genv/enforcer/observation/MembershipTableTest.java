@@ -241,7 +241,7 @@ class MembershipTableTest {
 
             a job that is listed itself
             100 in b; list 100 1003 812
-            → unknown: nothing proves the entry of envs.json that lists its pid (listed)
+            → unknown: nothing proves the entry of envs.json that lists its pid
 
             a shell that was listed once and still has the id
             list 100 1003 100; 950 parent 100 session 100 intact; environments-at 50; unlist

@@ -113,9 +113,25 @@ class ObserverTest {
             812 outside; envs a:1003:alice:900; 900 id a
             → 812 of alice outside, env a, 0:a
 
-            no id, but a listed pid
-            812 outside; see; text
-            → 812 of alice unknown, env a, 0:a, MEMBERSHIP_UNKNOWN → process 812 is not checked: names no environment, but environment a lists its pid
+            no id, but environments list its pid: one of its own uid that holds the device is enough, disputed or not
+            812 outside; see; envs a:1004:bob:900,812 b:1003:alice:812; devices 0:a,b 1:; 900 uid 1004; see
+            → 812 of alice outside excused on [0], env a, 0:a → 812 of alice outside excused on [0], disputed a, env b, 0:a
+
+            no id, and a listing that says nothing: of another uid, of root with a name, and without the device
+            812 outside; envs a:1004:bob:812; see; envs a:0:root:812; see; envs a:1003:alice:812 b:1003:alice:812; devices 0: 1:a; see
+            → 812 of alice outside, disputed a, 0:a → 812 of alice outside, disputed a, 0:a → 812 of alice outside, env a, env b, 1:a
+
+            no id, and a listing of root without a name, as in every container
+            812 outside; envs a:0::812
+            → 812 of alice outside excused on [0], disputed a, 0:a
+
+            no id, a listed pid, and unreadable attachments: the environment may hold the device
+            812 outside; write devices ; see
+            → 812 of alice outside excused on [0], env a, without ATTACHMENTS, STATE_UNREADABLE
+
+            an id, which decides alone
+            812 id a; envs a:1003:alice:900 b:1003:alice:812; devices 0: 1:a; 900 id a
+            → 812 of alice in a, env a, env b, 1:a
 
             no id, and an unreadable envs.json
             812 outside; write envs ; see; text
@@ -123,7 +139,7 @@ class ObserverTest {
 
             an environ that was intact before it was not listed
             see; apps; see; 812 overwritten; apps 0:812:1542; see
-            → usual → env a, 0:a → 812 of alice unknown, env a, 0:a, MEMBERSHIP_UNKNOWN
+            → usual → env a, 0:a → 812 of alice unknown excused on [0], env a, 0:a, MEMBERSHIP_UNKNOWN
 
             an environ that was intact before an incomplete listing without it
             see; apps 9:1:1; see; 812 overwritten; apps 0:812:1542; see

@@ -127,8 +127,7 @@ final class Relatives {
         return switch (decision.membership()) {
             case Membership.InEnvironment(var eid) -> "in " + eid + " by " + decision.by();
             case Membership.Outside _ -> "outside by " + decision.by();
-            case Membership.Unknown unknown ->
-                "unknown: " + unknown.reason().replace(OVERWRITTEN, "") + (unknown.listed() ? " (listed)" : "");
+            case Membership.Unknown unknown -> "unknown: " + unknown.reason().replace(OVERWRITTEN, "");
         };
     }
 

@@ -92,16 +92,20 @@ record PolicyOracle(Fleet fleet, Limits limits, Limits memory) {
         return switch (rule.name()) {
             case "non-env-processes" ->
                 !snapshot.missing().contains(SnapshotPart.PROCESSES)
-                        && process.membership() instanceof Membership.Outside;
+                        && process.membership() instanceof Membership.Outside
+                        && isAccused(process);
             case "inactive-env-processes" ->
                 !snapshot.missing().contains(SnapshotPart.PROCESSES)
                         && !snapshot.missing().contains(SnapshotPart.ENVIRONMENTS)
                         && process.membership() instanceof Membership.InEnvironment
-                        && environment == null;
+                        && environment == null
+                        && isAccused(process);
             case "env-devices" ->
                 isComplete(snapshot)
                         && environment != null
-                        && process.usage().stream().anyMatch(use -> isUnattached(snapshot, environment, use.device()));
+                        && process.usage().stream()
+                                .anyMatch(use -> !process.isExcusedOn(use.device())
+                                        && isUnattached(snapshot, environment, use.device()));
             case "env-memory" ->
                 isComplete(snapshot)
                         && environment != null
@@ -116,14 +120,16 @@ record PolicyOracle(Fleet fleet, Limits limits, Limits memory) {
                         && isConfirmedStranger(environment, process.uid());
             case "unlisted-processes" ->
                 isComplete(snapshot)
+                        && isAccused(process)
                         && (process.membership() instanceof Membership.Outside
                                 || (process.membership() instanceof Membership.InEnvironment && environment == null)
                                 || (environment != null
                                         && process.usage().stream()
+                                                .filter(use -> !process.isExcusedOn(use.device()))
                                                 .allMatch(use -> isUnattached(snapshot, environment, use.device()))));
             case "max-memory-per-user" ->
                 !snapshot.missing().contains(SnapshotPart.PROCESSES)
-                        && !(process.membership() instanceof Membership.Unknown)
+                        && process.immunity() == null
                         && known(process).signum() > 0
                         && usesTooMuch(process.uid());
             case "idle-processes" ->
@@ -137,6 +143,10 @@ record PolicyOracle(Fleet fleet, Limits limits, Limits memory) {
             case "max-devices-per-user", "idle-devices" -> false;
             default -> throw new AssertionError("PolicyOracle does not know who breaks the rule " + rule);
         };
+    }
+
+    private static boolean isAccused(GpuProcess process) {
+        return process.devices().isEmpty() || !process.devices().stream().allMatch(process::isExcusedOn);
     }
 
     /** A process that is not seen does not make those that are seen better. */

@@ -147,6 +147,36 @@ class PolicyTableTest {
         → terminate 2\
         """;
 
+    /** Processes that an environment lists. */
+    private static final String EXCUSED = """
+        outside, on a device where it is excused, and on another
+        process 1 excused 0 on 0
+        process 2 excused 0 on 0,1
+        → terminate 2
+
+        in an inactive environment, on a device where it is excused, and on another
+        process 1 in gone excused 0 on 0
+        process 2 in gone excused 0 on 0,1
+        → terminate 2
+
+        in an environment, on a device that is not attached, where it is excused, and on another
+        env a on 1
+        process 1 in a excused 0 on 0,1
+        process 2 in a excused 0 on 0,2
+        → terminate 2
+
+        excused is no membership: its memory does not count for the environment
+        env a capacity 1000mi on 0
+        process 1 excused 0 on 0=900mi
+        process 2 in a on 0=900mi
+        → nothing
+
+        excused is no exemption from the memory of its user
+        memory 1000
+        process 1 excused 0 on 0=1100mi
+        → terminate 1\
+        """;
+
     private static final String OWNERS = """
         a replaced entry while the owner's shell is alive
         env 4711 uid 1008 live 1008 pids 99 on 0
@@ -178,8 +208,16 @@ class PolicyTableTest {
         limit 1
         env a on 0 at OLD
         env b on 1 at NEW pids 1
-        process 1 listed on 1
+        process 1 on 1
         → detach a 0
+
+        a process of the owner that an environment excuses proves the use
+        limit 1
+        env a on 0 at NEW
+        env b on 1 at OLD
+        process 1 excused 0 on 0
+        process 2 in b uid 1003 on 1
+        → terminate 2, detach b 1
 
         a subordinate uid of the owner proves the use
         limit 1
@@ -397,6 +435,10 @@ class PolicyTableTest {
         overdue 1
         → terminate a/1
 
+        a process whose membership is unknown
+        process 1 uid 1001 unknown on 0=1100mi
+        → terminate a/1
+
         unknown memory does not count
         process 1 uid 1001 on 0=900mi,1=?
         → nothing (MEMORY_UNKNOWN)\
@@ -406,6 +448,12 @@ class PolicyTableTest {
         return Stream.of(
                         rows(MEMORY, "enforce env-memory", "env a capacity 1000mi on 0"),
                         rows(CAPACITIES, "enforce env-memory"),
+                        rows(
+                                EXCUSED,
+                                "enforce non-env-processes",
+                                "enforce inactive-env-processes",
+                                "enforce env-devices",
+                                "enforce env-memory"),
                         rows(OWNERS, "enforce env-owner"),
                         rows(DEVICES),
                         rows(NEW_DEVICES, "limit 1"),

@@ -54,10 +54,11 @@ record QuotaOracle(Fleet fleet, Limits limits) {
     }
 
     private boolean hasUid(String user, String uid) {
-        return held(user).stream()
-                .flatMap(slot -> attachments(user, slot).stream())
-                .anyMatch(
-                        detach -> uid.equals(String.valueOf(detach.environment().uid())));
+        return fleet.snapshots().stream()
+                .flatMap(snapshot -> snapshot.environments().stream())
+                .filter(environment -> user.equals(user(environment)))
+                .filter(environment -> !environment.ownership().isDisputed())
+                .anyMatch(environment -> uid.equals(String.valueOf(environment.uid())));
     }
 
     /** The devices of a user, those first that do the least harm, when these processes are gone. */
@@ -114,6 +115,7 @@ record QuotaOracle(Fleet fleet, Limits limits) {
                 .anyMatch(process -> attachments(user, slot).stream()
                         .map(Action.Detach::environment)
                         .anyMatch(environment -> (process.membership() instanceof Membership.Unknown
+                                        || process.isExcusedOn(slot.device())
                                         || environment.equals(environmentOf(snapshot, process)))
                                 && hasTheUidOfItsUser(environment)
                                 && process.uid() != null

@@ -119,7 +119,7 @@ public record SnapshotView(
                     view.userBy(),
                     SnapshotView.eid(process),
                     view.membership(),
-                    process.membership() instanceof Membership.Unknown(var reason, var _) ? reason : null,
+                    process.membership() instanceof Membership.Unknown(var reason) ? reason : null,
                     process.immunity() == null ? null : process.immunity().reason(),
                     holder.since(),
                     view.workload());

@@ -95,6 +95,9 @@ final class SignalCheck {
 
     /** Returns why a process is not signalled in this cycle: its identity is unknown, or another one than the rules checked. */
     private Optional<Result> change(GpuProcess checked, ProgramEnviron environ, ObservedProcess now) {
+        if (checked.membership() instanceof Membership.Unknown && Objects.equals(now.uid(), checked.uid())) {
+            return Optional.empty(); // a rule of real uids chose it
+        }
         if (now.environ().content() instanceof ProgramEnviron.Content.Unavailable(var unknown)) {
             return Optional.of(Result.failed(unknown.reason()));
         }

@@ -102,15 +102,15 @@ final class AbsentViolations {
                         && !isUncertain(violation, snapshot));
     }
 
-    /** Whether one of its processes still runs and its membership is unknown in this cycle. */
+    /** Whether one of its processes still runs, and its membership, by which the rule decides, is unknown in this cycle. */
     private static boolean isUncertain(Violation violation, Snapshot snapshot) {
-        if (violation.rule().isOfFleet()) {
-            return false; // attachments alone decide
+        if (!violation.rule().isOfMemberships()) {
+            return false;
         }
         var processes = violation.processes().stream().map(GpuProcess::id).collect(Collectors.toUnmodifiableSet());
         return snapshot.allProcesses().stream()
                 .filter(now -> processes.contains(now.id()))
-                .anyMatch(now -> now.membership() instanceof Membership.Unknown unknown && !unknown.listed());
+                .anyMatch(now -> now.membership() instanceof Membership.Unknown);
     }
 
     /** The hosts that were part of the violation and could not be observed. */

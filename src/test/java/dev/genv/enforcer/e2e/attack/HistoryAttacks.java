@@ -63,7 +63,7 @@ final class HistoryAttacks {
                             node.writeAndStartStray(withOldEnvironment(node, node.validState()));
                         }),
                 Attack.named("forges an old environment in the victim's name while the victim's job uses the SDK")
-                        .reporting("max-devices-per-user", "membership_unknown", "non-env-processes")
+                        .reporting("max-devices-per-user", "non-env-processes")
                         .by(node -> {
                             node.restartVictimJobThroughSdk();
                             var files = node.withVictimPids(node.victimShell, node.victimJob());

@@ -101,6 +101,14 @@ final class ProcessAttacks {
                             node.writeAsAttacker(node.withAttackerEnvironment(node.attackerShell, process.pid()));
                             node.useGpuAsAttacker(process, 2, 10);
                         }),
+                Attack.named(
+                                "lists the pid of a process without an id in an own environment that does not hold its device")
+                        .reporting("non-env-processes")
+                        .by(node -> {
+                            var process = node.startAsAttacker("exec sleep 600", Map.of(), "sleep");
+                            node.writeAsAttacker(node.withAttackerEnvironment(node.attackerShell, process.pid()));
+                            node.useGpuAsAttacker(process, 2, 10);
+                        }),
                 Attack.named("sets an id that cannot be decoded")
                         .reporting("inactive-env-processes")
                         .by(node -> node.useGpuAsAttacker(

@@ -91,9 +91,9 @@ class ViolationRegistryTest {
         max-devices-per-user@gpu-1:1 → max-devices-per-user@gpu-1:1
         | gpu-1 + process 1 unknown on 0 →
 
-        a pid that was reused, a process that is listed, and one in an environment
+        a pid that was reused, a process that is excused, and one in an environment
         non-env-processes@gpu-1:1 non-env-processes@gpu-1:2 → non-env-processes@gpu-1:1 non-env-processes@gpu-1:2
-        | gpu-1 + env a pids 2 + process 1 later 1 unknown on 0 + process 2 listed on 0 →
+        | gpu-1 + env a pids 2 + process 1 later 1 unknown on 0 + process 2 excused 0 on 0 →
         non-env-processes@gpu-1:3 → non-env-processes@gpu-1:3
         | gpu-1 + env a + process 3 in a on 0 →
 

@@ -11,7 +11,9 @@ import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 
 /** Builds a GPU process; by default of raz (uid 1000), in no environment and on no device. */
 public final class GpuProcessBuilder {
@@ -24,6 +26,7 @@ public final class GpuProcessBuilder {
     private Immunity immunity;
     private Workload workload;
     private User user;
+    private final Set<Integer> excused = new HashSet<>();
     private Membership membership = new Membership.Outside();
 
     private GpuProcessBuilder(int pid) {
@@ -71,9 +74,9 @@ public final class GpuProcessBuilder {
         return this;
     }
 
-    /** It names no environment, and one environment lists its pid. */
-    public GpuProcessBuilder listed() {
-        membership = new Membership.Unknown("listed", true);
+    /** An environment that lists it holds this device. */
+    public GpuProcessBuilder excusedOn(int device) {
+        excused.add(device);
         return this;
     }
 
@@ -119,6 +122,7 @@ public final class GpuProcessBuilder {
                 usage,
                 immunity,
                 workload,
-                user);
+                user,
+                excused);
     }
 }

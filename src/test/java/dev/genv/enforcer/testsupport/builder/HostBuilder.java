@@ -256,7 +256,7 @@ public final class HostBuilder {
             switch (word) {
                 case "in" -> process.inEnvironment(words.remove());
                 case "unknown" -> process.unreadable();
-                case "listed" -> process.listed();
+                case "excused" -> process.excusedOn(number(words));
                 case "immune" -> process.immune(Immunity.Kind.PROTECTED, "so");
                 case "later" -> process.startedLaterBy(number(words));
                 case "uid" -> uid(process, words.remove());

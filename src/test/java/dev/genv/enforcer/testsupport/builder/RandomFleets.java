@@ -97,7 +97,12 @@ public final class RandomFleets {
                         process.uid(),
                         process.command(),
                         process.membership(),
-                        shuffled(process.usage())))
+                        process.membershipBy(),
+                        shuffled(process.usage()),
+                        process.immunity(),
+                        process.workload(),
+                        process.user(),
+                        process.excused()))
                 .toList();
         var devices = snapshot.devices().stream()
                 .map(device -> new Device(device.index(), device.totalMemory(), shuffled(device.attachments())))
@@ -238,7 +243,10 @@ public final class RandomFleets {
     }
 
     private GpuProcess process(int pid, Long uid, Membership membership, List<DeviceUsage> usage) {
-        return new GpuProcess(new ProcessId(pid, 500 + smallNumber(3)), uid, "python", membership, usage);
+        var process = new GpuProcess(new ProcessId(pid, 500 + smallNumber(3)), uid, "python", membership, usage);
+        return usage.isEmpty() || !oneIn(8)
+                ? process
+                : process.excusedOn(Set.of(pick(usage).device()));
     }
 
     private Long uid(long likely) {
