@@ -25,6 +25,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -133,12 +134,32 @@ public final class DatabaseStore implements Store {
                     throw e;
                 }
                 database.write(connection -> retention.makeRoom(new Sql(connection)));
-                write(cycle);
+                writeWithRoom(cycle);
             }
             return true;
         } catch (StoreException e) {
             LOG.debug("The cycle is not stored", e); // it is a reported problem
             return false;
+        }
+    }
+
+    /** The history of hostile hosts alone can be larger than the database. */
+    private void writeWithRoom(CycleCommit cycle) throws StoreException {
+        try {
+            write(cycle);
+        } catch (StoreException e) {
+            if (!e.isFull()) {
+                throw e;
+            }
+            var bytes = new HashMap<String, Long>();
+            cycle.state().all().forEach((kind, entries) -> entries.forEach((key, value) -> {
+                if (!kind.name().equals(TERMINATIONS) && !kind.hostOf(key).isEmpty()) {
+                    var size = (long) RecordJson.text(key).length() + RecordJson.text(value).length();
+                    bytes.merge(kind.hostOf(key), size, Long::sum);
+                }
+            }));
+            largest(bytes).forEach(host -> leftOut.put(host, cycle.cycle().at()));
+            write(cycle);
         }
     }
 
@@ -308,21 +329,30 @@ public final class DatabaseStore implements Store {
     }
 
     private void leaveOutLargest(Sql sql, Instant at) throws SQLException {
-        var bytes = new LinkedHashMap<String, Long>();
+        var bytes = new HashMap<String, Long>();
         sql.forEach(
-                "SELECT host, SUM(LENGTH(key) + LENGTH(value)) FROM history WHERE host <> '' AND kind <> ? GROUP BY"
-                        + " host ORDER BY 2 DESC",
+                "SELECT host, SUM(LENGTH(key) + LENGTH(value)) FROM history WHERE host <> '' AND kind <> ? GROUP BY host",
                 row -> bytes.put(row.getString(1), row.getLong(2)),
                 TERMINATIONS);
-        var sum = bytes.values().stream().mapToLong(Long::longValue).sum();
-        for (var host : bytes.entrySet()) {
-            if (sum <= database.maxBytes() / HISTORY_SHARE) {
-                return;
-            }
-            sql.update("DELETE FROM history WHERE host = ? AND kind <> ?", host.getKey(), TERMINATIONS);
-            leftOut.put(host.getKey(), at);
-            sum -= host.getValue();
+        for (var host : largest(bytes)) {
+            sql.update("DELETE FROM history WHERE host = ? AND kind <> ?", host, TERMINATIONS);
+            leftOut.put(host, at);
         }
+    }
+
+    /** Returns the hosts without which the others are not too large, the largest first. */
+    private List<String> largest(Map<String, Long> bytes) {
+        var sum = bytes.values().stream().mapToLong(Long::longValue).sum();
+        var largest = new ArrayList<String>();
+        for (var host : bytes.entrySet().stream()
+                .sorted(Map.Entry.<String, Long>comparingByValue().reversed())
+                .toList()) {
+            if (sum > database.maxBytes() / HISTORY_SHARE) {
+                largest.add(host.getKey());
+                sum -= host.getValue();
+            }
+        }
+        return largest;
     }
 
     @Override

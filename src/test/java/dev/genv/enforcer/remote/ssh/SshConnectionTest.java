@@ -351,7 +351,7 @@ class SshConnectionTest extends ServerTest {
                                 accessWithConfig(config("ProxyCommand nc %h %p"), "root", server.knownHostsLine()),
                                 "gpu-1"),
                         ProblemCode.SSH_FAILED)
-                .contains("ProxyCommand for gpu-1 is not understood here");
+                .contains("ProxyCommand for gpu-1 is not supported");
     }
 
     private Connection connectThroughBastion(String... known) throws IOException {
