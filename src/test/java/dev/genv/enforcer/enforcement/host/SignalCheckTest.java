@@ -95,6 +95,28 @@ class SignalCheckTest {
         assertThat(check.digest(examined, PROCESS)).isNull();
     }
 
+    /** Only a rule of real uids chooses it, so its environ need not answer. */
+    @Test
+    void processOfUnknownMembershipIsTheSameWhileItHasTheUid() {
+        var unknown = new Membership.Unknown("its environ does not answer");
+        var silent = new ProcessFacts(
+                812,
+                Reading.of(stat(7000)),
+                Reading.of(ALICE),
+                Reading.failed(Failure.TIMEOUT, ""),
+                Reading.failed(Failure.ABSENT, ""),
+                Reading.of(stat(7000)));
+        var now = new Examined(silent, DeviceUse.PROVEN, "digest");
+        var environ = new ProgramEnviron(new Content.Unavailable(unknown), Addresses.UNKNOWN);
+        var rules = new ImmunityRules(7, Set.of(), List.of());
+        var process = new GpuProcess(PROCESS, ALICE, "python", unknown, List.of());
+        assertThat(check.refusal(process, environ, now, rules)).isEmpty();
+        var changed = new GpuProcess(PROCESS, ALICE + 1, "python", unknown, List.of());
+        assertThat(check.refusal(changed, environ, now, rules)).isPresent();
+        var outside = new GpuProcess(PROCESS, ALICE, "python", new Membership.Outside(), List.of());
+        assertThat(check.refusal(outside, environ, now, rules)).isPresent();
+    }
+
     private Optional<Result> refusal(Membership membership, Content content, EnvironFacts now, long begin) {
         var process = new GpuProcess(
                 PROCESS, ALICE, "python", membership, MembershipSource.ANCESTOR, List.of(), null, null, null);

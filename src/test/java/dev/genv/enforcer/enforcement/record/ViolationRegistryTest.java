@@ -87,6 +87,10 @@ class ViolationRegistryTest {
         non-env-processes@gpu-1:1 → non-env-processes@gpu-1:1
         | gpu-1 + env a pids 1 + process 1 unknown on 0 → non-env-processes@gpu-1:1
 
+        memory of a user despite unknown membership, since the real uids are known
+        max-memory-per-user@gpu-1:1 → max-memory-per-user@gpu-1:1
+        | gpu-1 + process 1 unknown on 0 →
+
         a quota despite unknown membership, since the attachments are known
         max-devices-per-user@gpu-1:1 → max-devices-per-user@gpu-1:1
         | gpu-1 + process 1 unknown on 0 →
