@@ -3,6 +3,10 @@ package dev.genv.enforcer.store;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote.Target;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.ProcessId;
+import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -26,6 +30,17 @@ class RecordJsonTest {
                 .hasValue(new Target("here", 7, null, null));
         var attachment = "{\"form\":\"attachment\",\"host\":\"here\",\"environment\":\"a\",\"device\":2}";
         assertThat(RecordJson.read(attachment, Target.class)).hasValue(new Target("here", null, "a", 2));
+    }
+
+    @Test
+    void processOfAnEarlierVersionIsRead() {
+        var unknown = new Membership.Unknown("so");
+        var process = new GpuProcess(new ProcessId(7, 100), 1003L, "python", unknown, List.of());
+        var earlier = RecordJson.text(process)
+                .replace(",\"excused\":[]", "")
+                .replace("\"reason\":\"so\"", "\"reason\":\"so\",\"listed\":true");
+        assertThat(earlier).contains("listed").doesNotContain("excused");
+        assertThat(RecordJson.read(earlier, GpuProcess.class)).hasValue(process);
     }
 
     @ParameterizedTest
