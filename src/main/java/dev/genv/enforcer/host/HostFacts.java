@@ -8,8 +8,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The facts of one machine at about one moment. The order in which they are gathered matters: protected programs, state, answers of the GPU
- * tool, listed processes, other holders of GPUs, state again, processes that the state lists. So the environment of a process that was just
+ * The facts of one machine at about one moment. The order in which they are gathered matters: state, protected programs, answers of the GPU
+ * tool, processes on GPUs and their relatives, state again, processes that the state lists. So the environment of a process that was just
  * started is never missing from the state, and a user who changes the state only while the GPU tool runs changes nothing.
  *
  * @param programs in the order in which they were asked for
@@ -218,13 +218,14 @@ public record HostFacts(
      *
      * @param before {@code /proc/PID/stat} before the other parts were read; {@link Reading.Failure#ABSENT} if there is no such process
      * @param uid the real uid
-     * @param environ that of another thread if the first one has exited
+     * @param environ that of another thread, with its stats, if the first one has exited
      * @param executable {@link Reading.Failure#UNTRUSTED} if another user than root can change the file, or if its file system does not show
      *     it; {@link Reading.Failure#SKIPPED} for a related process
      * @param cgroup at most {@value #LARGEST_CGROUP} bytes of {@code /proc/PID/cgroup}; {@link Reading.Failure#SKIPPED} if it is known from
      *     an earlier observation and no relations were asked for
      * @param namespacePids {@code NSpid} of {@code /proc/PID/status}: the pids in its PID namespaces, the innermost one last;
      *     {@link Reading.Failure#SKIPPED} unless it is a related process, or one whose relations were asked for
+     * @param parent that of {@code before}; {@link Reading.Failure#SKIPPED} for a related process
      * @param after {@code /proc/PID/stat} after the other parts were read
      */
     public record ProcessFacts(
@@ -235,8 +236,22 @@ public record HostFacts(
             Reading<ProgramFile> executable,
             Reading<Bytes> cgroup,
             Reading<Bytes> namespacePids,
+            Reading<ParentFacts> parent,
             Reading<Bytes> after) {
         public static final int LARGEST_CGROUP = 4096;
+
+        /** Creates the facts of a process whose parent was not asked for. */
+        public ProcessFacts(
+                int pid,
+                Reading<Bytes> before,
+                Reading<Long> uid,
+                Reading<EnvironFacts> environ,
+                Reading<ProgramFile> executable,
+                Reading<Bytes> cgroup,
+                Reading<Bytes> namespacePids,
+                Reading<Bytes> after) {
+            this(pid, before, uid, environ, executable, cgroup, namespacePids, skipped(), after);
+        }
 
         /** Creates the facts of a process whose cgroup and relations were not asked for. */
         public ProcessFacts(
@@ -272,13 +287,36 @@ public record HostFacts(
          *     is not empty, an equals sign and a value, and the last one ends with a zero byte
          * @param slurmJob the value of the last {@code SLURM_JOB_ID}; empty if there is none, or if it is longer than {@value #LONGEST_JOB}
          *     bytes and therefore no number of a job
+         * @param thread the stats of the thread whose environ it is; null if it is the first one
          */
-        public record EnvironFacts(long size, Bytes id, String digest, boolean wellFormed, Bytes slurmJob) {
+        public record EnvironFacts(
+                long size,
+                Bytes id,
+                String digest,
+                boolean wellFormed,
+                Bytes slurmJob,
+                @Nullable ThreadStats thread) {
+            /** Creates the facts of an environ that was read from the first thread. */
+            public EnvironFacts(long size, Bytes id, String digest, boolean wellFormed, Bytes slurmJob) {
+                this(size, id, digest, wellFormed, slurmJob, null);
+            }
+
             /** genv's own ids are pids and the ids of Jupyter kernels. */
             public static final int LONGEST_ID = 4096;
 
             public static final int LONGEST_JOB = 16;
+
+            /** {@code /proc/PID/task/TID/stat} before and after the environ of that thread was read. */
+            public record ThreadStats(Bytes before, Bytes after) {}
         }
+
+        /**
+         * The parent of a process. It was that of the process only if this one has the same parent before and after.
+         *
+         * @param uid the real uid
+         * @param executable as that of the process; {@link Reading.Failure#SKIPPED} unless the real uid is 0
+         */
+        public record ParentFacts(int pid, Reading<Long> uid, Reading<ProgramFile> executable) {}
 
         /**
          * The file of a program that only root can change.

@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Optional;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The content of {@code /proc/PID/stat}, see proc_pid_stat(5).
@@ -14,7 +15,7 @@ import java.util.regex.Pattern;
  * @param threads their number (field 20)
  * @param startTime in clock ticks since boot (field 22)
  * @param relations fields 4 to 6
- * @param addresses fields 48 to 51
+ * @param addresses fields 48 to 51; null if the kernel shows zeros instead
  */
 public record ProcStat(
         String command,
@@ -23,7 +24,7 @@ public record ProcStat(
         long threads,
         long startTime,
         Relations relations,
-        Addresses addresses) {
+        @Nullable Addresses addresses) {
     private static final int KERNEL_THREAD = 0x0020_0000;
     // Fields are numbered from 1; the third is the first one after the name.
     private static final int CUT = 3;
@@ -33,19 +34,14 @@ public record ProcStat(
     public record Relations(int parent, int group, int session) {}
 
     /**
-     * Where arguments and environment of a program are in its memory. All are 0 if they are unknown: the process is exiting, it is in execve,
-     * its first thread has exited, it is a kernel thread, or the reader lacks privileges.
+     * Where arguments and environment of a program are in its memory. The kernel shows zeros instead, without an error, if the reader may not
+     * trace the process (PTRACE_MODE_READ of ptrace(2)), if it is exiting or in execve, if this thread has exited, or for a kernel thread. A
+     * process cannot set them to 0.
      */
     public record Addresses(long argumentsBegin, long argumentsEnd, long environmentBegin, long environmentEnd) {
-        public static final Addresses UNKNOWN = new Addresses(0, 0, 0, 0);
-
-        public boolean areKnown() {
-            return environmentEnd != 0;
-        }
-
         /** Whether an environment of this size is where execve(2) wrote it: directly after the arguments. */
         boolean areOfExecve(long size) {
-            return areKnown() && environmentBegin == argumentsEnd && environmentEnd - environmentBegin == size;
+            return environmentBegin == argumentsEnd && environmentEnd - environmentBegin == size;
         }
     }
 
@@ -68,27 +64,28 @@ public record ProcStat(
                             Integer.parseInt(fields[4 - CUT]),
                             Integer.parseInt(fields[5 - CUT]),
                             Integer.parseInt(fields[6 - CUT])),
-                    new Addresses(
-                            Long.parseUnsignedLong(fields[48 - CUT]),
-                            Long.parseUnsignedLong(fields[49 - CUT]),
-                            Long.parseUnsignedLong(fields[50 - CUT]),
-                            Long.parseUnsignedLong(fields[51 - CUT])));
+                    addresses(fields));
         } catch (IndexOutOfBoundsException | NumberFormatException e) {
             throw new IOException("stat has an unknown form", e);
         }
     }
 
     /**
-     * Whether an environ of this size is where execve(2) wrote it. A process without its first thread has no addresses; an empty environ may
-     * then be one that is not mapped.
+     * Whether an environ of this size is where execve(2) wrote it; not if that is unknown.
      *
      * @param after the stat after the environ was read
      */
     public boolean isEnvironInPlace(ProcStat after, long size) {
-        if (hasEnded() || after.hasEnded()) {
-            return size > 0;
-        }
-        return addresses.equals(after.addresses) && addresses.areOfExecve(size);
+        return addresses != null && addresses.equals(after.addresses) && addresses.areOfExecve(size);
+    }
+
+    private static @Nullable Addresses addresses(String[] fields) {
+        var found = new Addresses(
+                Long.parseUnsignedLong(fields[48 - CUT]),
+                Long.parseUnsignedLong(fields[49 - CUT]),
+                Long.parseUnsignedLong(fields[50 - CUT]),
+                Long.parseUnsignedLong(fields[51 - CUT]));
+        return found.environmentEnd == 0 ? null : found; // execve(2) writes it last
     }
 
     /** Empty if the text has an unknown form. */
@@ -122,7 +119,8 @@ public record ProcStat(
         // Lines end only with a line feed (flag d): a name can contain a carriage return.
         private static final Pattern REAL_UID = Pattern.compile("(?dm)^Uid:[\t ]*([0-9]{1,10})[\t \n]");
         private static final Pattern PROCESS_ID = Pattern.compile("(?dm)^Tgid:[\t ]*([0-9]{1,10})[\t \n]");
-        private static final Pattern NAMESPACE_PIDS = Pattern.compile("(?dm)^NSpid:\\s+([0-9\\s]+?)\\s*$");
+        private static final Pattern NAMESPACE_PIDS =
+                Pattern.compile("(?dm)^NSpid:[\t ]*([0-9]+(?:[\t ]+[0-9]+)*)[\t ]*$");
 
         private ProcStatus() {}
 
@@ -135,10 +133,10 @@ public record ProcStat(
             return number(PROCESS_ID, status);
         }
 
-        /** Returns the pids in the PID namespaces, the innermost one last; empty if there are none. */
-        public static String namespacePids(byte[] status) {
+        /** Returns the pids in the PID namespaces, the innermost one last; empty if the field is missing or has another form. */
+        public static Optional<String> namespacePids(byte[] status) {
             var match = NAMESPACE_PIDS.matcher(new String(status, StandardCharsets.UTF_8));
-            return match.find() ? match.group(1) : "";
+            return match.find() ? Optional.of(match.group(1)) : Optional.empty();
         }
 
         private static long number(Pattern field, byte[] status) {

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param membershipBy by what the membership was decided
  * @param usage one entry for each device, in the order of the devices
  * @param immunity why it is never terminated; null if it may be
- * @param workload what it belongs to besides; null if nothing is known. No rule uses it
+ * @param workload what it belongs to besides; null if its cgroup shows that it belongs to nothing
  * @param user whose it is by its real uid; null if no name is known, or if a container shows that the uid may be anybody's
  * @param excused the indices of its devices on which environments that list it excuse it ({@link Excuses}). It is no membership. Null, as in
  *     the records of earlier versions, is none
@@ -98,7 +98,7 @@ public record GpuProcess(
 
     /** Whether its real uid is a person's whose name is not known. In a container of root it may be anybody's. */
     public boolean isNameless() {
-        return user == null && uid != null && (workload == null || !workload.isInContainerOfRoot());
+        return user == null && uid != null && inContainerOfRoot() == Ternary.NO;
     }
 
     public GpuProcess withoutWorkload() {
@@ -113,6 +113,11 @@ public record GpuProcess(
 
     public @Nullable String userName() {
         return user == null ? null : user.name;
+    }
+
+    /** Whether root put it into a container or a pod. */
+    public Ternary inContainerOfRoot() {
+        return workload == null ? Ternary.NO : workload.inContainerOfRoot();
     }
 
     /** Returns the name of its user, or else its real uid; null if neither is known. */
@@ -178,8 +183,12 @@ public record GpuProcess(
      * Why a process is never terminated, decided by facts of the kernel.
      *
      * @param reason a clause for reports, such as {@code it runs /usr/bin/nvidia-persistenced}
+     * @param isCertain not if what decides it could not be read
      */
-    public record Immunity(Kind kind, String reason) {
+    public record Immunity(Kind kind, String reason, boolean isCertain) {
+        public Immunity(Kind kind, String reason) {
+            this(kind, reason, true);
+        }
 
         public enum Kind {
             /** The machine needs the process: a GPU or display server, a kernel thread, the service itself. */
@@ -204,26 +213,43 @@ public record GpuProcess(
     }
 
     /**
-     * What a process belongs to, as far as it is known. It informs people, and no rule uses it.
+     * What a process belongs to. Rules use only whether root put it into a container; the rest informs people.
      *
      * @param unit the scope or service of systemd; null if there is none, or if it belongs to the container or the job itself
+     * @param isWhole whether there is no other container or pod than the given one; otherwise its cgroup was not read to the end
      */
     public record Workload(
             @Nullable String unit,
             @Nullable Container container,
             @Nullable Pod pod,
-            @Nullable SlurmJob slurmJob) {
+            @Nullable SlurmJob slurmJob,
+            boolean isWhole) {
         public static final Workload NONE = new Workload(null, null, null, null);
+        /** That of a process whose cgroup was never read. */
+        public static final Workload UNKNOWN = NONE.incomplete();
+
+        /** Creates the workload of a process whose cgroup is known. */
+        public Workload(
+                @Nullable String unit, @Nullable Container container, @Nullable Pod pod, @Nullable SlurmJob slurmJob) {
+            this(unit, container, pod, slurmJob, true);
+        }
+
+        public Workload incomplete() {
+            return new Workload(unit, container, pod, slurmJob, false);
+        }
 
         /**
          * Whether root put the process into a container or a pod. Its uid can be any number there, also that of a user who has nothing to do
          * with it. A container of a user's own engine has only uids of that user.
          */
-        public boolean isInContainerOfRoot() {
-            return pod != null || (container != null && container.by() == WorkloadSource.CGROUP);
+        public Ternary inContainerOfRoot() {
+            if (pod != null || (container != null && container.by() == WorkloadSource.CGROUP)) {
+                return Ternary.YES;
+            }
+            return isWhole ? Ternary.NO : Ternary.UNKNOWN;
         }
 
-        /** Returns this, or null if nothing is known. */
+        /** Returns this, or null if it belongs to nothing. */
         public @Nullable Workload orNull() {
             return equals(NONE) ? null : this;
         }

@@ -288,12 +288,18 @@ public final class NodeMachine implements Machine, Closeable {
             var stat = facts.before() instanceof Reading.Value<Bytes>(var bytes)
                     ? ProcStat.tryParse(bytes.text())
                     : Optional.<ProcStat>empty();
-            var named = facts.environ() instanceof Reading.Value<EnvironFacts>(var now)
-                    ? List.of(Sha256.hex(now.id().array()), now.digest(), now.wellFormed())
-                    : List.of();
+            var place = stat;
+            var named = List.<Object>of();
+            if (facts.environ() instanceof Reading.Value<EnvironFacts>(var now)) {
+                named = List.of(Sha256.hex(now.id().array()), now.digest(), now.wellFormed());
+                place = now.thread() == null
+                        ? stat
+                        : ProcStat.tryParse(now.thread().after().text());
+            }
             return List.of(
                             facts.pid(),
-                            stat.map(now -> List.of(now.startTime(), now.isZombie(), now.addresses())),
+                            stat.map(now -> List.of(now.startTime(), now.isZombie())),
+                            place.map(ProcStat::addresses),
                             facts.uid(),
                             facts.executable(),
                             named)

@@ -5,6 +5,7 @@ import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.Ternary;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
@@ -64,13 +65,12 @@ public final class UserDirectory {
     }
 
     /**
-     * Whether the uid of a process stands for a person on these machines. In a container of root, only a subordinate uid shows whose process
-     * it is.
+     * Whether the uid of a process stands for a person on these machines. In a container of root, or if that is unknown, only a subordinate
+     * uid shows whose process it is.
      */
     public boolean isPerson(Collection<String> hosts, GpuProcess process) {
         var uid = process.uid();
-        var workload = process.workload();
-        if (uid == null || workload == null || !workload.isInContainerOfRoot()) {
+        if (uid == null || process.inContainerOfRoot() == Ternary.NO) {
             return uid != null;
         }
         return hosts.stream().anyMatch(host -> ownerOf(host, uid) != uid);

@@ -12,6 +12,7 @@ import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.SubordinateUids;
+import dev.genv.enforcer.model.Ternary;
 import dev.genv.enforcer.observation.ConfiguredUsers.ConfiguredUser;
 import dev.genv.enforcer.observation.NameService.Found;
 import java.util.Collection;
@@ -88,12 +89,13 @@ public final class AccountReader {
     record HostAccounts(Accounts accounts, SubordinateUids subordinateUids) {
         /**
          * Returns the user of a process by its real uid: its account, or else the recorded name. Of several accounts it is the recorded one, or
-         * else the first one by its name. A subordinate uid is its owner's. Another uid in a container of root may be anybody's, so it has none.
+         * else the first one by its name. A subordinate uid is its owner's. Another uid may be anybody's in a container of root, so it has none there, or if that is unknown.
          */
         @Nullable
         User userOf(@Nullable Long uid, @Nullable Workload workload, RecordedNames recorded) {
             var owner = subordinateUids.ownerOf(uid);
-            if (owner == null || (owner.equals(uid) && workload != null && workload.isInContainerOfRoot())) {
+            if (owner == null
+                    || (owner.equals(uid) && workload != null && workload.inContainerOfRoot() != Ternary.NO)) {
                 return null;
             }
             var names = accounts.namesOf(owner);

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.observation;
 
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.ParentFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
@@ -8,6 +9,7 @@ import dev.genv.enforcer.model.Accounts.Match;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.Ternary;
 import dev.genv.enforcer.observation.ConfiguredUsers.ExemptUsers;
 import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
 import java.nio.file.InvalidPathException;
@@ -17,6 +19,7 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
@@ -56,6 +59,10 @@ public record ImmunityRules(int ownPid, ExemptUsers exempt, List<ProtectedProgra
             return executable.isForAllUsers() || uid == null || uid == ProtectedExecutable.ROOT_UID
                     ? Match.YES
                     : accounts.match(executable.user(), uid);
+        }
+
+        boolean hasPath(Path path) {
+            return executable.path().equals(path);
         }
     }
 
@@ -101,35 +108,45 @@ public record ImmunityRules(int ownPid, ExemptUsers exempt, List<ProtectedProgra
     /** Returns why a process is never terminated; null if it may be. */
     @Nullable
     public Immunity immunity(ObservedProcess process) {
-        var reason = whatItIs(process);
-        if (reason != null) {
-            return new Immunity(Immunity.Kind.PROTECTED, reason);
+        var what = whatItIs(process);
+        if (what != null) {
+            return what;
         }
         var exemption = exempt.immunity(process.uid());
-        return exemption != null
-                ? exemption
-                : Optional.ofNullable(whatItRuns(process, Match.UNKNOWN))
-                        .map(
-                                program -> new Immunity(
-                                        Immunity.Kind.PERHAPS_EXEMPT,
-                                        program
-                                                + ", and it is unknown whether it belongs to the user for whom that is protected"))
-                        .orElse(null);
+        if (exemption != null) {
+            return exemption;
+        }
+        var program = whatItRuns(process, Match.UNKNOWN);
+        return program == null
+                ? null
+                : new Immunity(
+                        Immunity.Kind.PERHAPS_EXEMPT,
+                        program.reason() + ", and it is unknown whether it belongs to the user for whom that is protected",
+                        program.isCertain());
     }
 
-    private @Nullable String whatItIs(ObservedProcess process) {
+    private @Nullable Immunity whatItIs(ObservedProcess process) {
         if (process.pid() == FIRST_PROCESS) {
-            return "it is the first process of the machine";
+            return isProtected("it is the first process of the machine");
         }
         if (process.pid() == ownPid) {
-            return "it is genv-enforcer itself";
+            return isProtected("it is genv-enforcer itself");
         }
-        return process.kernelThread() ? "it is a kernel thread" : whatItRuns(process, Match.YES);
+        return process.kernelThread() ? isProtected("it is a kernel thread") : whatItRuns(process, Match.YES);
     }
 
-    private @Nullable String whatItRuns(ObservedProcess process, Match applies) {
+    private static Immunity isProtected(String reason) {
+        return new Immunity(Immunity.Kind.PROTECTED, reason);
+    }
+
+    private static Immunity isPerhapsProtected(String reason) {
+        return new Immunity(Immunity.Kind.PROTECTED, "it is unknown whether " + reason, false);
+    }
+
+    private @Nullable Immunity whatItRuns(ObservedProcess process, Match applies) {
         var candidates = programs.stream()
-                .filter(program -> program.appliesTo(process.uid(), exempt.accounts()) == applies)
+                .filter(program -> program.appliesTo(process.uid(), exempt.accounts()) == applies
+                        && isStartedBy(program, process) != Ternary.NO)
                 .toList();
         if (candidates.isEmpty()) {
             return null;
@@ -138,23 +155,51 @@ public record ImmunityRules(int ownPid, ExemptUsers exempt, List<ProtectedProgra
             case Reading.Value<ProgramFile>(var running) -> {
                 for (var candidate : candidates) {
                     if (candidate.isRunBy(running)) {
-                        return "it runs " + candidate.executable().path();
+                        var path = candidate.executable().path();
+                        return isStartedBy(candidate, process) == Ternary.YES
+                                ? isProtected("it runs " + path)
+                                : isPerhapsProtected("root's %s started it, and it runs %s"
+                                        .formatted(candidate.executable().starter(), path));
                     }
                 }
             }
             case Reading.Failed<ProgramFile>(var failure, var reason) -> {
                 if (failure != Failure.UNTRUSTED) {
-                    return "it is unknown whether it runs a protected program"
-                            + (reason.isEmpty() ? "" : ": " + reason);
+                    return isPerhapsProtected("it runs a protected program" + (reason.isEmpty() ? "" : ": " + reason));
                 }
             }
         }
         for (var candidate : candidates) {
             if (candidate.isUnknown()) {
-                return "it is unknown whether it runs " + candidate.executable().path();
+                return isPerhapsProtected("it runs " + candidate.executable().path());
             }
         }
         return null;
+    }
+
+    /** Whether a process is a child of the protected program of root that must have started it, or runs as root itself. */
+    private Ternary isStartedBy(ProtectedProgram program, ObservedProcess process) {
+        var starter = program.executable().starter();
+        if (starter == null || Objects.equals(process.uid(), ProtectedExecutable.ROOT_UID)) {
+            return Ternary.YES;
+        }
+        var relations = process.relations();
+        if (!(process.facts().parent() instanceof Reading.Value<ParentFacts>(var parent))
+                || relations == null
+                || relations.parent() != parent.pid()
+                || !(parent.uid() instanceof Reading.Value<Long>(var uid))) {
+            return Ternary.UNKNOWN;
+        }
+        if (uid != ProtectedExecutable.ROOT_UID) {
+            return Ternary.NO;
+        }
+        var files = programs.stream().filter(each -> each.hasPath(starter)).toList();
+        return switch (parent.executable()) {
+            case Reading.Value<ProgramFile>(var running)
+            when files.stream().anyMatch(each -> each.isRunBy(running)) -> Ternary.YES;
+            case Reading.Failed<ProgramFile>(var failure, var _) when failure != Failure.UNTRUSTED -> Ternary.UNKNOWN;
+            default -> files.stream().anyMatch(ProtectedProgram::isUnknown) ? Ternary.UNKNOWN : Ternary.NO;
+        };
     }
 
     /**
@@ -191,30 +236,41 @@ public record ImmunityRules(int ownPid, ExemptUsers exempt, List<ProtectedProgra
      * A program of the host whose processes are never terminated if they belong to root or to one other user.
      *
      * @param path its path on the host
-     * @param user a name, a uid, or {@code *} for every user
+     * @param user a name, a uid, or {@code *} for every user. Every user can have such a program load own code (LD_PRELOAD of ld.so(8))
+     * @param starter it is protected for other users than root only as a child of this program of root; null for any parent
      */
-    public record ProtectedExecutable(Path path, String user) {
+    public record ProtectedExecutable(
+            Path path, String user, @Nullable Path starter) {
         private static final String EVERYBODY = "*";
         static final String SETTING = "GENV_ENFORCER_PROTECTED_EXECUTABLES";
         static final long ROOT_UID = 0;
         private static final String ROOT = "0";
         private static final Pattern VALUE = Pattern.compile("(/.*?[^@])(?:@([^/:]+))?");
 
-        /** The programs that a GPU machine needs: GPU servers and display servers. */
-        static final List<ProtectedExecutable> BUILT_IN = Stream.of(
-                        "/usr/bin/nvidia-cuda-mps-server@*",
-                        "/usr/bin/nvidia-cuda-mps-control",
-                        "/usr/bin/nvidia-persistenced",
-                        "/usr/bin/nv-hostengine",
-                        "/usr/lib/xorg/Xorg",
-                        "/usr/libexec/Xorg",
-                        "/usr/bin/Xorg",
-                        "/usr/bin/Xwayland",
-                        "/usr/bin/gnome-shell",
-                        "/usr/bin/kwin_wayland",
-                        "/usr/bin/kwin_x11")
-                .map(ProtectedExecutable::parse)
+        private static final Path MPS_CONTROL = Path.of("/usr/bin/nvidia-cuda-mps-control");
+
+        /** The programs that a GPU machine needs: GPU servers and display servers. The MPS server runs as the user of its clients. */
+        static final List<ProtectedExecutable> BUILT_IN = Stream.concat(
+                        Stream.of(
+                                new ProtectedExecutable(
+                                        Path.of("/usr/bin/nvidia-cuda-mps-server"), EVERYBODY, MPS_CONTROL),
+                                new ProtectedExecutable(MPS_CONTROL, ROOT)),
+                        Stream.of(
+                                        "/usr/bin/nvidia-persistenced",
+                                        "/usr/bin/nv-hostengine",
+                                        "/usr/lib/xorg/Xorg",
+                                        "/usr/libexec/Xorg",
+                                        "/usr/bin/Xorg",
+                                        "/usr/bin/Xwayland",
+                                        "/usr/bin/gnome-shell",
+                                        "/usr/bin/kwin_wayland",
+                                        "/usr/bin/kwin_x11")
+                                .map(ProtectedExecutable::parse))
                 .toList();
+
+        public ProtectedExecutable(Path path, String user) {
+            this(path, user, null);
+        }
 
         public static List<ProtectedExecutable> with(List<ProtectedExecutable> others) {
             return Stream.concat(others.stream(), BUILT_IN.stream()).distinct().toList();

@@ -100,7 +100,7 @@ final class MembershipResolver {
          */
         private record Entry(ProgramEnviron environ, Decision decision, boolean isOverwritten, boolean hasChanged) {
             boolean isSettled() {
-                return isOverwritten && !hasChanged && environ.addresses().areKnown();
+                return isOverwritten && !hasChanged && environ.addresses() != null;
             }
 
             Entry overwritten() {

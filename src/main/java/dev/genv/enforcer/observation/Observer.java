@@ -53,9 +53,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Interprets the facts of one machine. It keeps only what must survive from one observation to the next: the order of the devices, the
- * identity of the state directory, the earlier files of protected programs, and what was parsed from accounts and state. One thread at
- * a time uses it.
+ * Interprets the facts of one machine. Its parts keep what later observations and the check before a signal need, for example the order of
+ * the devices, earlier memberships and cgroups, the files of protected programs, accounts, environs, and the last status of the devices.
+ * One thread at a time uses it.
  */
 public final class Observer {
     private static final Pattern DRIVER = Pattern.compile("NVRM version:.*?\\s([0-9]+(?:\\.[0-9]+)+)\\s");
@@ -210,6 +210,12 @@ public final class Observer {
         var decision = session.decide(process);
         var membership = live.resolve(decision.membership(), process.pid(), findings);
         var workload = workloads.resolve(process.id(), process.facts().cgroup(), process.slurmJob());
+        var immune = immunity.immunity(process);
+        if (immune != null && !immune.isCertain()) {
+            findings.add(
+                    ProblemCode.IMMUNITY_UNKNOWN,
+                    "process %d is not terminated: %s".formatted(process.pid(), immune.reason()));
+        }
         return new GpuProcess(
                 process.id(),
                 process.uid(),
@@ -217,7 +223,7 @@ public final class Observer {
                 membership,
                 decision.by(),
                 usage,
-                immunity.immunity(process),
+                immune,
                 workload,
                 accounts.userOf(process.uid(), workload, recordedNames));
     }

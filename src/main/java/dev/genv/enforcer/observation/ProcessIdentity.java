@@ -12,6 +12,7 @@ import dev.genv.enforcer.linux.ProcStat.Cgroup;
 import dev.genv.enforcer.linux.ProcStat.Relations;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.regex.Pattern;
@@ -19,6 +20,8 @@ import org.jspecify.annotations.Nullable;
 
 /** The identity of a process: start time, real uid, environ. */
 public sealed interface ProcessIdentity {
+    Pattern NAMESPACE_PIDS = Pattern.compile("[0-9]+(?:\\s+[0-9]+)*");
+
     /** It has exited, a zombie included, or another process has its pid now. */
     record Gone() implements ProcessIdentity {}
 
@@ -43,9 +46,7 @@ public sealed interface ProcessIdentity {
             return new Gone();
         }
         var uid = facts.uid() instanceof Reading.Value<Long>(var number) ? number : null;
-        var pids = facts.namespacePids() instanceof Reading.Value<Bytes>(var content)
-                ? content.text().strip().split("\\s+")
-                : new String[0];
+        var pids = namespacePids(facts.namespacePids());
         return new Present(new ObservedProcess(
                 new ProcessId(facts.pid(), last.startTime()),
                 uid,
@@ -54,9 +55,17 @@ public sealed interface ProcessIdentity {
                 first.relations().equals(last.relations()) ? last.relations() : null,
                 last.isKernelThread(),
                 cgroup(facts.cgroup()),
-                pids.length,
-                pids.length > 0 && pids[pids.length - 1].equals("1"),
+                pids.isEmpty() ? null : pids.size(),
+                !pids.isEmpty() && pids.getLast().equals("1"),
                 facts));
+    }
+
+    /** Returns the pids in the PID namespaces, the innermost one last; none if they are unknown. */
+    private static List<String> namespacePids(Reading<Bytes> reading) {
+        return reading instanceof Reading.Value<Bytes>(var content)
+                        && NAMESPACE_PIDS.matcher(content.text()).matches()
+                ? List.of(content.text().split("\\s+"))
+                : List.of();
     }
 
     /** Whether a process has certainly exited; a zombie has. */
@@ -92,7 +101,7 @@ public sealed interface ProcessIdentity {
      *
      * @param uid the real one; null if it could not be read, and then the environ is unavailable too
      * @param relations null if they changed while its parts were read
-     * @param namespaces the number of PID namespaces that it is in; 0 if unknown
+     * @param namespaces the number of PID namespaces that it is in; null if unknown
      * @param firstOfNamespace whether it is the first process of its PID namespace, which adopts orphans
      */
     record ObservedProcess(
@@ -103,7 +112,7 @@ public sealed interface ProcessIdentity {
             @Nullable Relations relations,
             boolean kernelThread,
             Cgroup cgroup,
-            int namespaces,
+            @Nullable Integer namespaces,
             boolean firstOfNamespace,
             ProcessFacts facts) {
         private static final Long ROOT = 0L;
@@ -144,20 +153,21 @@ public sealed interface ProcessIdentity {
          * sudo have its real uid and an environ of these users.
          */
         boolean isRootOfMachine() {
-            return ROOT.equals(uid) && namespaces < 2;
+            return ROOT.equals(uid) && (namespaces == null || namespaces < 2);
         }
 
         /** Whether the other process has the same user, and is in the same container as far as PID namespaces show that. */
         boolean hasUserOf(ObservedProcess other) {
             return Objects.equals(uid, other.uid)
-                    && namespaces == other.namespaces
+                    && namespaces != null
+                    && namespaces.equals(other.namespaces)
                     && (!ROOT.equals(uid) || cgroup.isSameUnit(other.cgroup));
         }
 
         /** The same without what was not read. */
         boolean mayHaveUserOf(ObservedProcess other) {
             return Objects.equals(uid, other.uid)
-                    && (namespaces == other.namespaces || namespaces == 0 || other.namespaces == 0);
+                    && (namespaces == null || other.namespaces == null || namespaces.equals(other.namespaces));
         }
 
         /** Whether both are in one session. Those that began outside the PID namespace of the service have no id, which is 0. */
@@ -186,9 +196,11 @@ public sealed interface ProcessIdentity {
     /**
      * The environ of a program.
      *
-     * @param addresses where it is; unknown also if it moved while it was read
+     * @param addresses where it is; null if that is unknown, or if it moved while it was read
      */
-    record ProgramEnviron(Content content, Addresses addresses) {
+    record ProgramEnviron(Content content, @Nullable Addresses addresses) {
+        private static final Membership.Unknown NOT_AVAILABLE =
+                new Membership.Unknown("its environ is not available at this moment");
         static final ProgramEnviron UID_UNKNOWN = unavailable(new Membership.Unknown("its real uid cannot be read"));
 
         /** What an environ says about the membership. */
@@ -196,29 +208,37 @@ public sealed interface ProcessIdentity {
             /** It is as execve(2) wrote it, and names this environment or none. */
             record Intact(Membership named) implements Content {}
 
-            /** The program wrote into it or moved it, so that it says nothing, whatever it contains. */
+            /** The kernel shows where it is, and the program wrote into it or moved it: it says nothing, whatever it contains. */
             record Overwritten() implements Content {}
 
             record Unavailable(Membership.Unknown reason) implements Content {}
         }
 
         public static ProgramEnviron unavailable(Membership.Unknown reason) {
-            return new ProgramEnviron(new Content.Unavailable(reason), Addresses.UNKNOWN);
+            return new ProgramEnviron(new Content.Unavailable(reason), null);
         }
 
-        /** Returns the environ of a process by its stats before and after the environ was read. */
+        /** Returns the environ of a process by the stats of its first thread before and after the environ was read. */
         public static ProgramEnviron of(EnvironFacts environ, ProcStat before, ProcStat after) {
-            var hasThread = !before.hasEnded() && !after.hasEnded();
-            var known = before.addresses().areKnown() && after.addresses().areKnown();
-            if (hasThread && environ.size() == 0 && !known) {
-                // It exits or is in execve: a process cannot set these addresses to 0.
-                return unavailable(new Membership.Unknown("its environ is not available at this moment"));
+            if (environ.thread() == null) {
+                return ofThread(environ, before, after);
             }
-            var isSame = hasThread && before.addresses().equals(after.addresses());
+            var first = ProcStat.tryParse(environ.thread().before().text());
+            var last = ProcStat.tryParse(environ.thread().after().text());
+            return first.isPresent() && last.isPresent()
+                    ? ofThread(environ, first.get(), last.get())
+                    : unavailable(unreadable("the stat of its thread has an unknown form"));
+        }
+
+        /** Without addresses, nothing shows whether the program wrote into it: the service may lack a privilege for this process. */
+        private static ProgramEnviron ofThread(EnvironFacts environ, ProcStat before, ProcStat after) {
+            if (before.addresses() == null || after.addresses() == null) {
+                return unavailable(environ.size() == 0 ? NOT_AVAILABLE : Membership.NOT_PERMITTED);
+            }
             var content = environ.wellFormed() && before.isEnvironInPlace(after, environ.size())
                     ? new Content.Intact(Environ.named(environ.id().array(), environ.digest()))
                     : new Content.Overwritten();
-            return new ProgramEnviron(content, isSame ? after.addresses() : Addresses.UNKNOWN);
+            return new ProgramEnviron(content, before.addresses().equals(after.addresses()) ? after.addresses() : null);
         }
 
         private static ProgramEnviron of(Reading<EnvironFacts> reading, ProcStat before, ProcStat after) {
@@ -242,7 +262,7 @@ public sealed interface ProcessIdentity {
 
         /** Whether it is the environ of the same program: a program keeps the addresses when it overwrites its environ. */
         public boolean isOfSameProgram(ProgramEnviron other) {
-            return addresses.areKnown() && addresses.equals(other.addresses);
+            return addresses != null && addresses.equals(other.addresses);
         }
     }
 }

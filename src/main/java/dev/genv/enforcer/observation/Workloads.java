@@ -32,14 +32,14 @@ final class Workloads {
     private long observations;
 
     /**
-     * @param cgroup what it shows; null if it was never read
+     * @param cgroup what it shows
      * @param slurmJob the job that the environ named when it was last intact; empty if it named none
      */
-    private record Entry(@Nullable Workload cgroup, String slurmJob) {
+    private record Entry(Workload cgroup, String slurmJob) {
         @Nullable
         Workload workload() {
             var claimed = slurmJob.isEmpty() ? null : new SlurmJob(slurmJob, WorkloadSource.ENVIRON);
-            return CgroupPath.combine(cgroup == null ? Workload.NONE : cgroup, new Workload(null, null, null, claimed))
+            return CgroupPath.combine(cgroup, new Workload(null, null, null, claimed))
                     .orNull();
         }
     }
@@ -49,15 +49,16 @@ final class Workloads {
     }
 
     /**
-     * Returns the workload of a process; null if nothing is known.
+     * Returns the workload of a process; null if it belongs to nothing.
      *
      * @param slurmJob the job that its environ names, empty if it names none; null if its environ says nothing
      */
     @Nullable
     Workload resolve(ProcessId process, Reading<Bytes> cgroup, @Nullable String slurmJob) {
-        var known = entries.getOrDefault(process, new Entry(null, ""));
+        var known = entries.getOrDefault(process, new Entry(Workload.UNKNOWN, ""));
         var found = ofCgroup(cgroup);
-        var entry = new Entry(found == null ? known.cgroup : found, slurmJob == null ? known.slurmJob : slurmJob);
+        var entry = new Entry(
+                found.equals(Workload.UNKNOWN) ? known.cgroup : found, slurmJob == null ? known.slurmJob : slurmJob);
         entries.put(process, entry);
         if (entries.size() > MOST_REMEMBERED) {
             entries.pollFirstEntry();
@@ -68,7 +69,7 @@ final class Workloads {
     /** Returns the processes whose cgroups need not be read in the next observation. */
     Set<ProcessId> known() {
         return entries.entrySet().stream()
-                .filter(entry -> entry.getValue().cgroup() != null && !isDue(entry.getKey()))
+                .filter(entry -> entry.getValue().cgroup().isWhole() && !isDue(entry.getKey()))
                 .map(Map.Entry::getKey)
                 .collect(Collectors.toUnmodifiableSet());
     }
@@ -82,10 +83,10 @@ final class Workloads {
         return (observations + process.pid()) % PERIOD == 0;
     }
 
-    /** Returns what {@code /proc/PID/cgroup} shows; null if it was not read. */
-    private static @Nullable Workload ofCgroup(Reading<Bytes> cgroup) {
+    /** Returns what {@code /proc/PID/cgroup} shows. */
+    private static Workload ofCgroup(Reading<Bytes> cgroup) {
         if (!(cgroup instanceof Reading.Value<Bytes>(var content))) {
-            return null;
+            return Workload.UNKNOWN;
         }
         var text = content.text();
         return content.length() < ProcessFacts.LARGEST_CGROUP
@@ -101,6 +102,9 @@ final class Workloads {
     static final class CgroupPath {
         /** The controllers of the hierarchies in which systemd keeps its units. */
         private static final Set<String> OF_SYSTEMD = Set.of("", "name=systemd");
+
+        /** The beginning of the line of version 2, which the kernel writes last. */
+        private static final String UNIFIED = "0::";
 
         private static final Pattern CONTAINER = Pattern.compile(
                 "(?:(?<engine>docker|cri-containerd|crio|libpod|libpod-payload|nerdctl)-)?(?<id>[0-9a-f]{64})(?:\\.scope)?");
@@ -158,18 +162,29 @@ final class Workloads {
         static Workload parseFile(String text, boolean isWhole) {
             // The first names of a path count even if the last ones are missing.
             var known = isWhole ? text : text.substring(0, Math.max(text.lastIndexOf('/'), 0));
-            return known.lines().map(CgroupPath::parseLine).reduce(Workload.NONE, CgroupPath::combine);
+            var found = known.lines()
+                    .map(CgroupPath::parseLine)
+                    .reduce(CgroupPath::combine)
+                    .orElse(Workload.UNKNOWN);
+            return isWhole || isDecided(known) ? found : found.incomplete();
+        }
+
+        /** Whether the missing end cannot name a container of root. The line of version 2 is the last one. */
+        private static boolean isDecided(String text) {
+            var last = text.substring(text.lastIndexOf('\n') + 1);
+            return last.startsWith(UNIFIED)
+                    && parsed(last.substring(UNIFIED.length())).isEnd();
         }
 
         private static Workload parseLine(String line) {
             var parts = line.split(":", 3);
             if (parts.length < 3) {
-                return Workload.NONE;
+                return Workload.UNKNOWN;
             }
             var found = parse(parts[2]);
             return OF_SYSTEMD.contains(parts[1])
                     ? found
-                    : new Workload(null, found.container(), found.pod(), found.slurmJob());
+                    : new Workload(null, found.container(), found.pod(), found.slurmJob(), found.isWhole());
         }
 
         /** What the first one does not show, the other may: with version 1, some hierarchies show more than others. */
@@ -181,10 +196,15 @@ final class Workloads {
                             ? other.container()
                             : one.container(),
                     one.pod() == null ? other.pod() : one.pod(),
-                    one.slurmJob() == null ? other.slurmJob() : one.slurmJob());
+                    one.slurmJob() == null ? other.slurmJob() : one.slurmJob(),
+                    one.isWhole() && other.isWhole());
         }
 
         static Workload parse(String path) {
+            return parsed(path).finding();
+        }
+
+        private static CgroupPath parsed(String path) {
             var names = names(path.endsWith(DELETED) ? path.substring(0, path.length() - DELETED.length()) : path);
             var isRelative = !names.isEmpty() && names.getFirst().equals("..");
             var parser = new CgroupPath(isRelative);
@@ -192,7 +212,7 @@ final class Workloads {
                     .dropWhile(".."::equals)
                     .takeWhile(_ -> !parser.isComplete())
                     .forEach(parser::accept);
-            return parser.finding();
+            return parser;
         }
 
         /** Splits the form that engines without systemd make of the path of a slice: {@code x.slice:cri-containerd:ID}. */
@@ -208,6 +228,10 @@ final class Workloads {
                 }
             }
             return names;
+        }
+
+        private boolean isEnd() {
+            return isDelegated || isComplete();
         }
 
         private boolean isComplete() {

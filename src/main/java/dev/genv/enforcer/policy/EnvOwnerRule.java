@@ -32,7 +32,7 @@ final class EnvOwnerRule {
                 """)),
             Rule.ofHost(EnvOwnerRule::check));
 
-    /** The largest number of findings of each kind on a machine: users choose how many the state contains. */
+    /** The largest number of disputed environments, and of unproven strangers, on a machine: users choose how many the state contains. */
     static final int MAX_FINDINGS = 100;
 
     private EnvOwnerRule() {}
@@ -52,7 +52,7 @@ final class EnvOwnerRule {
             check.problem(
                     host,
                     ProblemCode.MORE_DISPUTES,
-                    "%d environments are disputed and %d processes name another user's environment; only %d of each are listed: check who wrote envs.json"
+                    "%d environments are disputed and %d processes name another user's environment; only %d of the environments, and of the processes without proof, are listed: check who wrote envs.json"
                             .formatted(disputed.size(), strangers.size(), MAX_FINDINGS));
         }
     }

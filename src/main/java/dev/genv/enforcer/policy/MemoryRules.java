@@ -11,6 +11,7 @@ import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.Ternary;
 import dev.genv.enforcer.policy.MemoryVictims.MemoryShare;
 import dev.genv.enforcer.policy.MemoryVictims.MemoryUse;
 import dev.genv.enforcer.policy.Rule.RuleBasis;
@@ -141,9 +142,19 @@ final class MemoryRules {
             var environments = host.environmentsById();
             for (var process : host.processes()) {
                 var user = userOf(host, environments, process);
+                var inContainer = process.inContainerOfRoot();
                 if (user == null
                         || !(limits.limitFor(limited -> match(limited, user, host))
-                                instanceof UserLimit.Known(var limit))) {
+                                instanceof UserLimit.Known(var limit))
+                        || inContainer == Ternary.YES) {
+                    continue;
+                }
+                if (inContainer == Ternary.UNKNOWN) {
+                    check.problem(
+                            host,
+                            ProblemCode.CGROUP_UNKNOWN,
+                            "It is unknown whether process %d of uid %d is in a container of root, where a uid can be anybody's"
+                                    .formatted(process.pid(), process.uid()));
                     continue;
                 }
                 allowed.merge(user, Memory.ofMebibytes(limit), (one, other) -> one.compareTo(other) > 0 ? one : other);
@@ -223,14 +234,10 @@ final class MemoryRules {
     }
 
     /**
-     * Returns the user of a process: the account of the real uid, or else the uid. Null for root, and for a container of root, in which
-     * the uid can be any number.
+     * Returns the user of a process outside containers of root, in which the uid can be any number: the account of the real uid, or else
+     * the uid. Null for root.
      */
     private static @Nullable String userOf(Snapshot host, Map<String, Environment> environments, GpuProcess process) {
-        var workload = process.workload();
-        if (workload != null && workload.isInContainerOfRoot()) {
-            return null;
-        }
         var environment = process.environment(environments).orElse(null);
         var uid = environment == null
                 ? host.subordinateUids().ownerOf(process.uid())

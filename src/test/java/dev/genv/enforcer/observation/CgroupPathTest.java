@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
+import dev.genv.enforcer.model.Ternary;
 import dev.genv.enforcer.observation.Workloads.CgroupPath;
 import java.util.ArrayList;
 import java.util.Locale;
@@ -121,7 +122,12 @@ class CgroupPathTest {
     void usesTheFirstNamesOfAPathThatWasCutOff() {
         var text = "0::/system.slice/slurmstepd.scope/job_12/step_0/" + "a/".repeat(2000);
         assertThat(describe(CgroupPath.parseFile(text, false))).isEqualTo("job 12");
-        assertThat(CgroupPath.parseFile("0::/slurm/uid_0/job_12", false)).isEqualTo(Workload.NONE);
+        assertThat(CgroupPath.parseFile("0::/slurm/uid_0/job_12", false)).isEqualTo(Workload.UNKNOWN);
+        assertThat(CgroupPath.parseFile("", true)).isEqualTo(Workload.UNKNOWN);
+        assertThat(CgroupPath.parseFile("1:name=systemd:/user.slice/user-1000.slice/user@1000.service/a/", false)
+                        .inContainerOfRoot())
+                .as("the kernel may write more hierarchies")
+                .isEqualTo(Ternary.UNKNOWN);
     }
 
     private static String expand(String path) {

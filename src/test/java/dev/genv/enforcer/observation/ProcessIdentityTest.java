@@ -38,15 +38,19 @@ class ProcessIdentityTest {
         # moved while it is read, as with PR_SET_MM_MAP of prctl(2): it would never be checked if it were unavailable then
         22 | a  | true  | S | 7000 | 7022 | 7000 | 7021 | overwritten
         22 | a  | true  | S | 7000 | 7021 | 7000 | 7022 | overwritten
-        22 | a  | true  | S | 7000 | 7022 | 0    | 0    | overwritten
         # empty during execve(2): no answer
         0  | '' | true  | S | 0    | 0    | 7000 | 7000 | unavailable
         0  | '' | true  | S | 7000 | 7000 | 0    | 0    | unavailable
         0  | '' | true  | S | 0    | 0    | 0    | 0    | unavailable
-        # without its first thread, a process has no addresses, and an empty environ may be one that is not mapped
-        22 | a  | true  | Z | 0    | 0    | 0    | 0    | in a
-        22 | a  | false | Z | 0    | 0    | 0    | 0    | overwritten
-        0  | '' | true  | Z | 0    | 0    | 0    | 0    | overwritten
+        # zeros of a living thread: the kernel does not permit to read them, or it is in execve, and a process cannot set them
+        22 | a  | true  | S | 0    | 0    | 0    | 0    | denied
+        22 | '' | true  | S | 0    | 0    | 0    | 0    | denied
+        22 | a  | false | R | 0    | 0    | 0    | 0    | denied
+        22 | a  | true  | S | 7000 | 7022 | 0    | 0    | denied
+        22 | a  | true  | S | 0    | 0    | 7000 | 7022 | denied
+        # of a first thread that has exited, without the stats of another thread
+        22 | a  | true  | Z | 0    | 0    | 0    | 0    | denied
+        0  | '' | true  | Z | 0    | 0    | 0    | 0    | unavailable
         """)
     void environSaysSomethingOnlyIfItIsAsExecveWroteIt(
             long size,
@@ -72,6 +76,7 @@ class ProcessIdentityTest {
                             case "in a" -> new Content.Intact(new Membership.InEnvironment("a"));
                             case "outside" -> new Content.Intact(new Membership.Outside());
                             case "overwritten" -> new Content.Overwritten();
+                            case "denied" -> new Content.Unavailable(Membership.NOT_PERMITTED);
                             default -> UNAVAILABLE;
                         });
     }

@@ -23,7 +23,7 @@ class WorkloadsTest {
 
     @Test
     void remembersTheCgroupOfAProcessUntilItIsGone() {
-        assertThat(observe(Reading.failed(Failure.DENIED, ""), "")).isNull();
+        assertThat(observe(Reading.failed(Failure.DENIED, ""), "")).isEqualTo(Workload.UNKNOWN);
         assertThat(workloads.known()).isEmpty();
         var first = observe(cgroup("/docker/" + ID), "");
         assertThat(first).extracting(Workload::container).isNotNull();
@@ -31,7 +31,7 @@ class WorkloadsTest {
         assertThat(observe(SKIPPED, "")).isEqualTo(first);
         workloads.retain(Set.of());
         assertThat(workloads.known()).isEmpty();
-        assertThat(observe(SKIPPED, "")).isNull();
+        assertThat(observe(SKIPPED, "")).isEqualTo(Workload.UNKNOWN);
     }
 
     @Test

@@ -153,6 +153,21 @@ class PolicyTest {
         });
     }
 
+    /** An unknown cgroup may be that of a container of root. */
+    @Test
+    void memoryOfAProcessInAnUnknownCgroupCountsForNobodyAndIsReported() {
+        var node = host("a")
+                .devices(1)
+                .with(
+                        process(1).uid(1001).uses(0, "625mi"),
+                        process(2).uid(1001).uses(0, "5000mi").workload(Workload.UNKNOWN));
+        var plan = KnownRules.policy(
+                        Map.of(Rules.MAX_MEMORY_PER_USER, RuleMode.ENFORCE), Limits.NONE, new Limits(1000, Map.of()))
+                .check(node.fleet(), Set.of());
+        assertThat(plan.violations()).isEmpty();
+        assertThat(plan.problems().toString()).contains("CGROUP_UNKNOWN", "process 2 of uid 1001");
+    }
+
     /** If a device was quiet in every sample, every process on it was: neither another process nor unexplained memory there matters. */
     @Test
     void idleProcessIsTerminatedWhateverElseIsOnItsDevice() {

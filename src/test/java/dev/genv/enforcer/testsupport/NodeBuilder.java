@@ -20,6 +20,7 @@ public final class NodeBuilder {
     private Path proc = Path.of("/proc");
     private Duration lockTimeout = HANG;
     private boolean requireHostPid;
+    private boolean overwrittenIsOutside;
     private List<ProtectedExecutable> programs = List.of();
     private List<String> exempt = List.of();
 
@@ -44,6 +45,11 @@ public final class NodeBuilder {
         return this;
     }
 
+    public NodeBuilder overwrittenIsOutside(boolean setting) {
+        overwrittenIsOutside = setting;
+        return this;
+    }
+
     public NodeBuilder programs(ProtectedExecutable... executables) {
         programs = List.of(executables);
         return this;
@@ -64,7 +70,7 @@ public final class NodeBuilder {
                 requireHostPid,
                 true,
                 true,
-                false,
+                overwrittenIsOutside,
                 Advice.CONTAINER,
                 Memory.ofMebibytes(512),
                 Duration.ZERO);

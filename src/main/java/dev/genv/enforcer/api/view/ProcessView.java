@@ -30,7 +30,10 @@ public record ProcessView(
                 process.userName(),
                 user == null ? null : user.by().label(),
                 new MembershipView(process.membershipBy().label()),
-                Optional.ofNullable(process.workload()).map(WorkloadView::of).orElse(null));
+                Optional.ofNullable(process.workload())
+                        .filter(workload -> !workload.equals(Workload.UNKNOWN))
+                        .map(WorkloadView::of)
+                        .orElse(null));
     }
 
     /** What a process belongs to besides its environment. Each part is null if there is none or it is unknown. */

@@ -103,7 +103,7 @@ public final class ProcFs {
     /** Returns the stat of a process; empty if there is no such process. */
     public Optional<ProcStat> stat(int pid) throws IOException {
         var stat = content(pid, "stat");
-        return stat == null ? Optional.empty() : Optional.of(ProcStat.parse(new String(stat, StandardCharsets.UTF_8)));
+        return stat == null ? Optional.empty() : Optional.of(stat(stat));
     }
 
     /** Reads a fact. */
@@ -163,9 +163,15 @@ public final class ProcFs {
         return read(file(pid, "cgroup"), limit);
     }
 
-    /** Returns its pids in the PID namespaces, the innermost one last; empty if {@code status} does not contain them. */
-    String namespacePids(int pid) throws IOException {
-        return ProcStatus.namespacePids(Descriptor.readKernelFile(name(pid, "status"), LARGEST_OTHER));
+    /**
+     * Returns its pids in the PID namespaces, the innermost one last.
+     *
+     * @throws IOException also if {@code status} does not contain them
+     */
+    Bytes namespacePids(int pid) throws IOException {
+        return ProcStatus.namespacePids(Descriptor.readKernelFile(name(pid, "status"), LARGEST_OTHER))
+                .map(pids -> Bytes.of(pids.getBytes(StandardCharsets.US_ASCII)))
+                .orElseThrow(() -> new IOException("status has no NSpid"));
     }
 
     /**
@@ -178,15 +184,20 @@ public final class ProcFs {
         return guarded(process, uid, () -> read(file(process.pid(), "environ"), LARGEST_ENVIRON));
     }
 
-    /** The same from one of the threads that still run. */
-    byte[] environOfAThread(ProcessId process, long uid) throws IOException {
+    /** An environ, with the stats of the thread from which it was read. */
+    record ThreadEnviron(Path thread, byte[] environ, byte[] before, byte[] after) {}
+
+    /** The same from one of the threads that still run. A thread that exits has no environ, and shows an empty one. */
+    ThreadEnviron environOfAThread(ProcessId process, long uid) throws IOException {
         IOException last = new NoSuchFileException("no thread of process " + process.pid() + " runs");
         for (var thread : threads(process.pid())) {
             try {
-                if (hasMemory(thread)) {
+                var before = read(thread.resolve("stat"), LARGEST_OTHER);
+                if (!stat(before).hasEnded()) {
                     var environ = guarded(process, uid, () -> read(thread.resolve("environ"), LARGEST_ENVIRON));
-                    if (environ.length > 0 || hasMemory(thread)) {
-                        return environ;
+                    var after = read(thread.resolve("stat"), LARGEST_OTHER);
+                    if (environ.length > 0 || stat(after).addresses() != null) {
+                        return new ThreadEnviron(thread, environ, before, after);
                     }
                 }
             } catch (UnansweredException e) {
@@ -198,10 +209,8 @@ public final class ProcFs {
         throw last;
     }
 
-    /** Whether a thread still has an environment: a thread that exits has none, and shows an empty one. */
-    private static boolean hasMemory(Path thread) throws IOException {
-        var stat = ProcStat.parse(text(thread.resolve("stat")));
-        return !stat.hasEnded() && stat.addresses().areKnown();
+    private static ProcStat stat(byte[] content) throws IOException {
+        return ProcStat.parse(new String(content, StandardCharsets.UTF_8));
     }
 
     /**
@@ -228,8 +237,13 @@ public final class ProcFs {
      * @throws UnansweredException if the process prevents the kernel from reading them
      */
     byte[] arguments(ProcessId process, long uid, int limit) throws IOException {
+        return arguments(process, folder(process.pid()), uid, limit);
+    }
+
+    /** The same from the folder of one of its threads. */
+    byte[] arguments(ProcessId process, Path thread, long uid, int limit) throws IOException {
         try {
-            return guarded(process, uid, () -> read(file(process.pid(), "cmdline"), limit));
+            return guarded(process, uid, () -> read(thread.resolve("cmdline"), limit));
         } catch (IOException e) {
             if (isGone(process.pid(), e)) {
                 return new byte[0];
@@ -277,7 +291,11 @@ public final class ProcFs {
     }
 
     public Path file(int pid, String name) {
-        return root.resolve(Integer.toString(pid)).resolve(name);
+        return folder(pid).resolve(name);
+    }
+
+    Path folder(int pid) {
+        return root.resolve(Integer.toString(pid));
     }
 
     /** Returns the content of a file, up to a megabyte. */

@@ -5,17 +5,19 @@ import static dev.genv.enforcer.node.proc.ProcFs.reading;
 import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts.ThreadStats;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.ParentFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.linux.Environ;
 import dev.genv.enforcer.linux.ProcStat;
-import dev.genv.enforcer.linux.ProcStat.Addresses;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.node.proc.MachineFiles.ProgramFiles;
 import dev.genv.enforcer.node.proc.ProcessTurns.Turn;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -29,6 +31,7 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads the facts of a process.
@@ -125,7 +128,16 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
                 withProgram ? reading(() -> ProgramFiles.ofProcess(proc, pid)) : ProcessFacts.skipped(),
                 withCgroup.test(id) ? cgroup(pid) : ProcessFacts.skipped(),
                 ProcessFacts.skipped(),
+                withProgram ? Reading.of(parent(stat.get().relations().parent())) : ProcessFacts.skipped(),
                 proc.statBytes(pid));
+    }
+
+    private ParentFacts parent(int pid) {
+        var uid = uid(pid);
+        return new ParentFacts(
+                pid,
+                uid,
+                uid.equals(Reading.of(0L)) ? reading(() -> ProgramFiles.ofProcess(proc, pid)) : ProcessFacts.skipped());
     }
 
     ProcessFacts readRelated(int pid) {
@@ -141,8 +153,8 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
                 facts.environ(),
                 facts.executable(),
                 cgroup(facts.pid()),
-                reading(() ->
-                        Reading.of(Bytes.of(proc.namespacePids(facts.pid()).getBytes(StandardCharsets.US_ASCII)))),
+                reading(() -> Reading.of(proc.namespacePids(facts.pid()))),
+                facts.parent(),
                 proc.statBytes(facts.pid()));
     }
 
@@ -167,26 +179,35 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
 
     private Reading<EnvironFacts> environ(ProcessId process, long uid, ProcStat stat) throws IOException {
         if (stat.hasEnded()) {
-            return Reading.of(environ(proc.environOfAThread(process, uid), false));
+            var read = proc.environOfAThread(process, uid);
+            var thread = ProcStat.parse(new String(read.before(), StandardCharsets.UTF_8));
+            var stats = new ThreadStats(Bytes.of(read.before()), Bytes.of(read.after()));
+            return Reading.of(
+                    environ(read.environ(), isTitle(read.environ(), process, read.thread(), uid, thread), stats));
         }
         var bytes = proc.environ(process, uid);
-        return Reading.of(environ(bytes, Environ.isOneString(bytes) && isTitle(process, uid, stat.addresses())));
+        return Reading.of(environ(bytes, isTitle(bytes, process, proc.folder(process.pid()), uid, stat), null));
     }
 
     /**
      * Whether a title extends from the arguments into the environ. Then the kernel shows it as {@code cmdline}, up to the size of a page;
      * otherwise it shows exactly the arguments.
      */
-    private boolean isTitle(ProcessId process, long uid, Addresses addresses) throws IOException {
-        var size = addresses.argumentsEnd() - addresses.argumentsBegin();
-        if (!addresses.areKnown() || size <= 0) {
+    private boolean isTitle(byte[] environ, ProcessId process, Path thread, long uid, ProcStat stat)
+            throws IOException {
+        var addresses = stat.addresses();
+        if (addresses == null || !Environ.isOneString(environ)) {
             return false;
         }
-        var shown = proc.arguments(process, uid, (int) Math.min(size, LARGEST_PAGE) + 1).length;
+        var size = addresses.argumentsEnd() - addresses.argumentsBegin();
+        if (size <= 0) {
+            return false;
+        }
+        var shown = proc.arguments(process, thread, uid, (int) Math.min(size, LARGEST_PAGE) + 1).length;
         return shown > 0 && shown != Math.min(size, LARGEST_PAGE + 1);
     }
 
-    private static EnvironFacts environ(byte[] bytes, boolean isTitle) {
+    private static EnvironFacts environ(byte[] bytes, boolean isTitle, @Nullable ThreadStats thread) {
         var values = Environ.values(bytes);
         var id = values.id();
         var isLong = id.length > EnvironFacts.LONGEST_ID;
@@ -195,6 +216,7 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
                 Bytes.of(isLong ? Arrays.copyOf(id, EnvironFacts.LONGEST_ID) : id),
                 isLong ? Sha256.hex(id) : "",
                 Environ.isWellFormed(bytes) && !isTitle,
-                values.slurmJob().length > EnvironFacts.LONGEST_JOB ? Bytes.EMPTY : Bytes.of(values.slurmJob()));
+                values.slurmJob().length > EnvironFacts.LONGEST_JOB ? Bytes.EMPTY : Bytes.of(values.slurmJob()),
+                thread);
     }
 }

@@ -169,7 +169,11 @@ public final class ProcessTurns<P> implements Iterator<ProcessTurns.Turn<P>> {
                 if (isLate) {
                     leaveOut(pid, null, null);
                 } else {
-                    proc.candidate(pid).ifPresent(candidates::add);
+                    try {
+                        proc.candidate(pid).ifPresent(candidates::add);
+                    } catch (IOException e) {
+                        leaveOut(pid, null, e); // for example with hidepid=1, for a service that is not root
+                    }
                 }
             }
             return candidates;

@@ -53,7 +53,8 @@ def digest(facts):
     stat = fields(facts["before"].get("value", b""))
     environ = facts["environ"].get("value", {})
     named = [environ.get(key) for key in ("id", "digest", "wellFormed")]
-    known = [facts["pid"], stat[19], has_exited(stat), stat[45:49], facts["uid"], facts["executable"], named]
+    place = fields(environ["thread"]["after"]) if environ.get("thread") else stat
+    known = [facts["pid"], stat[19], has_exited(stat), place[45:49], facts["uid"], facts["executable"], named]
     return sha256(repr(known).encode())
 
 

@@ -6,6 +6,7 @@ NEITHER_END_NOR_EQUALS = bytes(set(range(256)) - {0, ord("=")})
 LARGEST_ENVIRON = 8 << 20
 LARGEST_CGROUP = 4096
 LARGEST_PAGE = 64 << 10
+UNEXAMINED = failed("TIMEOUT", "its file cannot be examined")
 MOST_HOLDERS = 20
 
 
@@ -65,32 +66,47 @@ class Machine:
         for thread in os.listdir(self.path(pid, "task")):
             yield "%d/task/%s" % (pid, thread)
 
-    def running_task(self, pid, stat_before):
-        """Returns the process or, if its first thread has exited, another of its threads that has its memory."""
-        return next(filter(self.has_memory, self.tasks(pid)), pid) if has_exited(fields(stat_before)) else pid
+    def running_task(self, pid):
+        """Returns the process or, if its first thread has exited, another of its threads."""
+        def is_running(task):
+            now = self.stat_fields(task)
+            return now[0] and not has_exited(now)
 
-    def has_memory(self, task):
-        """Whether a thread still has an environment: a thread that exits has none, and shows an empty one."""
-        now = self.stat_fields(task)
-        return not has_exited(now) and now[48] not in (b"", b"0")
+        return next(filter(is_running, self.tasks(pid)), pid)
 
-    def environ(self, pid, task, stat_before):
-        """Returns EnvironFacts of a process, of which this task is running: the last variable of that name counts."""
+    def environ(self, pid, stat_before):
+        """Returns EnvironFacts of a process; if its first thread has exited, those of another one with the stats of that."""
+        if not has_exited(fields(stat_before)):
+            return self.environ_of(pid, stat_before)
+        last = OSError(errno.ENOENT, "no thread runs")
+        for task in self.tasks(pid):
+            try:
+                before = self.stat(task)
+                if not has_exited(fields(before)):
+                    facts, after = self.environ_of(task, before), self.stat(task)
+                    # A thread that exits has no environ, and shows an empty one.
+                    if facts["size"] > 0 or fields(after)[48] not in (b"", b"0"):
+                        return dict(facts, thread={"before": before, "after": after})
+            except OSError as error:
+                last = error  # this thread has exited; the next one may still run
+        raise last
+
+    def environ_of(self, task, stat_before):
+        """Returns EnvironFacts of a process or thread: the last variable of that name counts."""
         content = b"\0" + read_file(self.path(task, "environ"), LARGEST_ENVIRON)
-        if task != pid and len(content) == 1 and not self.has_memory(task):
-            raise OSError(errno.EINVAL, "the thread has exited")
         value, job = last_value(content, VARIABLE), last_value(content, SLURM_VARIABLE)
         digest = sha256(value) if len(value) > LONGEST_ID else ""
         # Each string contains an equals sign, but does not begin with it. A user can write millions of strings.
         is_well_formed = content.endswith(b"\0") and b"\0=" not in content and (
             b"\0\0" not in content.translate(None, NEITHER_END_NOR_EQUALS))
         is_one_string = content.find(b"\0", 1) == len(content) - 1
-        if is_one_string and task == pid and self.is_title(pid, stat_before):
+        if is_one_string and self.is_title(task, stat_before):
             is_well_formed = False
         return {"size": len(content) - 1, "id": value[:LONGEST_ID], "digest": digest,
-                "wellFormed": is_well_formed, "slurmJob": job if len(job) <= LONGEST_JOB else b""}
+                "wellFormed": is_well_formed, "slurmJob": job if len(job) <= LONGEST_JOB else b"",
+                "thread": None}
 
-    def is_title(self, pid, stat_before):
+    def is_title(self, task, stat_before):
         """Whether a title extends from the arguments into the environ.
 
         Then the kernel shows it as cmdline, up to the size of a page; otherwise it shows exactly the arguments.
@@ -99,7 +115,7 @@ class Machine:
         size = end - start
         if size <= 0:
             return False
-        shown = len(reading(read_file, self.path(pid, "cmdline"), min(size, LARGEST_PAGE) + 1).get("value", b""))
+        shown = len(read_file(self.path(task, "cmdline"), min(size, LARGEST_PAGE) + 1))
         return 0 < shown != min(size, LARGEST_PAGE + 1)
 
     def cgroup(self, pid):
@@ -118,23 +134,30 @@ class Machine:
                 yield self.origin(pid)
             elif self.attributed is not None and (b"%d" % pid, fields(before)[19]) not in self.attributed:
                 yield {"cgroup": reading(self.cgroup, pid)}
-            task = self.running_task(pid, before)
-            yield {"environ": reading(self.environ, pid, task, before)}
+            yield {"environ": reading(self.environ, pid, before)}
             if not is_related:
-                yield from self.executable(self.path(task, "exe"))
+                parent = int(fields(before)[1] or 0)
+                facts = {"pid": parent, "uid": reading(self.uid, parent), "executable": failed("SKIPPED")}
+                is_of_root = facts["uid"].get("value") == 0
+                yield {"parent": {"value": dict(facts, executable=UNEXAMINED) if is_of_root else facts}}
+                yield from self.executable(pid)
+                for executable in self.executable(parent) if is_of_root else []:
+                    yield {"parent": {"value": dict(facts, **executable)}}
         except OSError as error:
             yield {"missing": failure(error)}
         yield {"after": reading(self.stat, pid)}
 
-    def executable(self, link):
+    def executable(self, pid):
         """Yields a Reading of the ProgramFile that a process runs."""
         try:
+            link = self.path(self.running_task(pid), "exe")
             os.readlink(link)
         except OSError as error:
             if error.errno != errno.ENAMETOOLONG:
-                raise
+                yield {"executable": failure(error)}
+                return
         # Without statx(2) its file system may have to answer.
-        yield {"executable": failed("TIMEOUT", "its file cannot be examined")}
+        yield {"executable": UNEXAMINED}
         try:
             yield {"executable": {"value": root_file(link)}}
         except (OSError, Untrusted):

@@ -114,8 +114,10 @@ class Memories:
             for key, read_now in (("before", self.machine.stat), ("uid", self.machine.uid), ("after", self.machine.stat)):
                 if key not in fact:
                     fact[key] = missing if missing["failure"] == "ABSENT" else reading(read_now, pid)
+            if "environ" not in fact and missing["failure"] != "ABSENT" and self.machine.attributed is not None:
+                fact.setdefault("cgroup", reading(self.machine.cgroup, pid))
             unread = failed("SKIPPED")
-            known = dict(environ=missing, executable=missing, cgroup=unread, namespacePids=unread)
+            known = dict(environ=missing, executable=missing, cgroup=unread, namespacePids=unread, parent=unread)
             facts.append(dict(known, pid=pid, **fact))
         return facts
 
@@ -195,7 +197,8 @@ def find_kernels(machine, pids, wanted):
     unsearched = ""
     for pid, why in itertools.islice(memories.failures.items(), 1):
         reason = texts.get(why["failure"], "its arguments cannot be read: " + why["reason"])
-        unsearched = "process %d of uid %d: %s" % (pid, memories.uid(pid) or 0, reason)
+        uid = memories.uid(pid)
+        unsearched = "process %d%s: %s" % (pid, "" if uid is None else " of uid %d" % uid, reason)
     if len(memories.failures) > 1:
         unsearched += " (and %d more)" % (len(memories.failures) - 1)
     return {"files": sorted(files), "unsearched": unsearched}

@@ -84,9 +84,7 @@ def needs_relations(fact, settled):
 
 def is_intact(stat, environ):
     """Whether an environ is as execve(2) wrote it: strings NAME=VALUE between the arguments and its own end."""
-    # The first thread has no memory after its exit, and shows no bounds.
-    is_in_place = environ["size"] > 0 if has_exited(stat) else (
-        stat[46] == stat[47] and int(stat[48] or 0) - int(stat[47] or 0) == environ["size"])
+    is_in_place = stat[46] == stat[47] and int(stat[48] or 0) - int(stat[47] or 0) == environ["size"]
     return environ["wellFormed"] and is_in_place
 
 

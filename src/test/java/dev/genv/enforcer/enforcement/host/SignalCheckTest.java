@@ -107,8 +107,8 @@ class SignalCheckTest {
                 Reading.failed(Failure.ABSENT, ""),
                 Reading.of(stat(7000)));
         var now = new Examined(silent, DeviceUse.PROVEN, "digest");
-        var environ = new ProgramEnviron(new Content.Unavailable(unknown), Addresses.UNKNOWN);
-        var rules = new ImmunityRules(7, Set.of(), List.of());
+        var environ = ProgramEnviron.unavailable(unknown);
+        var rules = new ImmunityRules(7, ExemptUsers.NONE, List.of());
         var process = new GpuProcess(PROCESS, ALICE, "python", unknown, List.of());
         assertThat(check.refusal(process, environ, now, rules)).isEmpty();
         var changed = new GpuProcess(PROCESS, ALICE + 1, "python", unknown, List.of());

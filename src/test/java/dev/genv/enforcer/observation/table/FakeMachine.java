@@ -49,6 +49,7 @@ class FakeMachine {
     final List<ProtectedExecutable> programs = new ArrayList<>();
     final List<String> exempt = new ArrayList<>();
     boolean requireHostPid;
+    boolean overwrittenIsOutside;
     /** Where the agent finds passwd(5). */
     Path etc;
     /** Stands in front of the paths of programs for the agent, whose root is that of this machine. */
@@ -116,7 +117,8 @@ class FakeMachine {
     ObserverSettings settings() {
         var builder = new NodeBuilder(state, tool.path())
                 .programs(programs.toArray(ProtectedExecutable[]::new))
-                .exempt(exempt.toArray(String[]::new));
+                .exempt(exempt.toArray(String[]::new))
+                .overwrittenIsOutside(overwrittenIsOutside);
         return (requireHostPid ? builder.requireHostPid() : builder).settings();
     }
 

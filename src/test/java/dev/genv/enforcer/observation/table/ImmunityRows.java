@@ -19,6 +19,10 @@ import java.util.function.Consumer;
 /** Immune processes, accounts and privileges. */
 final class ImmunityRows {
     private static final String SERVER = "/opt/server";
+    private static final String MPS_SERVER = "/usr/bin/nvidia-cuda-mps-server";
+    private static final String CONTROL = "/usr/bin/nvidia-cuda-mps-control";
+    private static final String PERHAPS_MPS =
+            "it is unknown whether root's " + CONTROL + " started it, and it runs " + MPS_SERVER;
     private static final String CORRECT = "; correct it, or remove it from GENV_ENFORCER_PROTECTED_EXECUTABLES";
 
     static final List<FactRow> ROWS = List.of(
@@ -51,8 +55,47 @@ final class ImmunityRows {
                     })
                     .check(ImmunityRows::isNotImmune),
             row("an unknown program", machine -> machine.protect(SERVER, "alice"))
-                    .check(seen -> assertThat(immunity(seen).reason())
-                            .isEqualTo("it is unknown whether it runs a protected program: No such file or directory")),
+                    .problem(
+                            "IMMUNITY_UNKNOWN: process 812 is not terminated: it is unknown whether it runs a protected"
+                                    + " program: No such file or directory")
+                    .check(isPerhapsProtected(
+                            "it is unknown whether it runs a protected program: No such file or directory")),
+            row("an MPS server that root's control started", machine -> runMpsServer(machine, 0, CONTROL))
+                    .check(isProtected("it runs " + MPS_SERVER)),
+            row("an MPS server that a user started, for example with LD_PRELOAD", machine -> {
+                        runMpsServer(machine, ALICE, "/usr/bin/bash");
+                    })
+                    .check(ImmunityRows::isNotImmune),
+            row("an MPS server that a user's control started", machine -> runMpsServer(machine, ALICE, CONTROL))
+                    .check(ImmunityRows::isNotImmune),
+            row("an MPS server that root's sudo started", machine -> runMpsServer(machine, 0, "/usr/bin/sudo"))
+                    .check(ImmunityRows::isNotImmune),
+            row("an MPS server whose parent's program cannot be read", machine -> {
+                        runMpsServer(machine, 0, CONTROL);
+                        Files.delete(machine.proc.root().resolve("700/exe"));
+                    })
+                    .problem("IMMUNITY_UNKNOWN: process 812 is not terminated: " + PERHAPS_MPS)
+                    .check(isPerhapsProtected(PERHAPS_MPS)),
+            row("an MPS server whose parent's uid cannot be read", machine -> {
+                        runMpsServer(machine, 0, CONTROL);
+                        Files.writeString(machine.proc.root().resolve("700/status"), "Uid:\t?\n");
+                    })
+                    .problem("IMMUNITY_UNKNOWN: process 812 is not terminated: " + PERHAPS_MPS)
+                    .check(isPerhapsProtected(PERHAPS_MPS)),
+            row("an MPS server of root with any parent", machine -> {
+                        runMpsServer(machine, 0, "/usr/bin/bash");
+                        machine.proc
+                                .process(812)
+                                .uid(0)
+                                .environ("GENV_ENVIRONMENT_ID=a")
+                                .parent(700);
+                    })
+                    .check(isProtected("it runs " + MPS_SERVER)),
+            row("an MPS server that the setting protects for all users", machine -> {
+                        machine.programs.add(new ProtectedExecutable(Path.of(MPS_SERVER), "*"));
+                        runMpsServer(machine, ALICE, "/usr/bin/bash");
+                    })
+                    .check(isProtected("it runs " + MPS_SERVER)),
             row(
                             "a protected program that does not exist",
                             machine -> machine.programs.add(new ProtectedExecutable(Path.of(SERVER), "0")))
@@ -74,7 +117,8 @@ final class ImmunityRows {
                     .problem("PROTECTED_UNUSABLE: /loop cannot be examined, so no process that may run it is"
                             + " terminated: Too many levels of symbolic links"
                             + CORRECT)
-                    .check(isProtected("it is unknown whether it runs /loop")),
+                    .problem("IMMUNITY_UNKNOWN: process 812 is not terminated: it is unknown whether it runs /loop")
+                    .check(isPerhapsProtected("it is unknown whether it runs /loop")),
             row("a protected program of an unknown user", machine -> machine.protect(SERVER, "eve"))
                     .problem("SETTING_USER_UNKNOWN: user eve of GENV_ENFORCER_PROTECTED_EXECUTABLES is no account"
                             + " that is known of this host, so nothing is done to processes and environments that may be"
@@ -152,6 +196,15 @@ final class ImmunityRows {
         machine.runs(812, machine.protect(SERVER, "alice"));
     }
 
+    /** Has process 812 of alice run the MPS server as a child of process 700, which runs this program. */
+    private static void runMpsServer(DescribedMachine machine, long parentUid, String parent) throws IOException {
+        machine.program(CONTROL);
+        machine.process(812, ALICE, "GENV_ENVIRONMENT_ID=a").parent(700);
+        machine.runs(812, machine.program(MPS_SERVER));
+        machine.process(700, parentUid);
+        machine.runs(700, machine.program(parent));
+    }
+
     private static Immunity immunity(Snapshot observation) {
         var immunity = observation.processes().getFirst().immunity();
         assertThat(immunity).isNotNull();
@@ -160,6 +213,10 @@ final class ImmunityRows {
 
     private static Consumer<Snapshot> isProtected(String reason) {
         return seen -> assertThat(immunity(seen)).isEqualTo(new Immunity(Immunity.Kind.PROTECTED, reason));
+    }
+
+    private static Consumer<Snapshot> isPerhapsProtected(String reason) {
+        return seen -> assertThat(immunity(seen)).isEqualTo(new Immunity(Immunity.Kind.PROTECTED, reason, false));
     }
 
     private static void isNotImmune(Snapshot seen) {

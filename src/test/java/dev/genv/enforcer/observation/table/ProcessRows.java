@@ -88,7 +88,10 @@ final class ProcessRows {
                         var status = machine.process(812, ALICE, ID + "a").file("status");
                         Files.writeString(status, "Name:\tpython\nUid:\tnobody\n");
                     })
-                    .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: its real uid cannot be read"),
+                    .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: its real uid cannot be read")
+                    .problem(
+                            "IMMUNITY_UNKNOWN: process 812 is not terminated: it is unknown whether its user is exempt:"
+                                    + " its real uid cannot be read"),
             row(
                             "an unreadable stat",
                             machine -> Files.writeString(
@@ -110,6 +113,28 @@ final class ProcessRows {
                         process.thread(813).environ(ID + "b");
                     })
                     .check(membership(new Membership.InEnvironment("b"))),
+            row("a first thread that has exited, and an environ that another thread overwrote", machine -> {
+                        var process =
+                                machine.process(812, ALICE, ID + "a").threads(2).state('Z');
+                        process.thread(813)
+                                .environ("HOME=/home/alice", "LANG=C")
+                                .overwrite((ID + "title=12345\0").getBytes(StandardCharsets.US_ASCII));
+                        machine.process(900, ALICE);
+                        machine.envs(env("a", ALICE, "alice", "900"));
+                    })
+                    .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: it has overwritten its environ, and"
+                            + " neither its ancestors nor its session or cgroup show to which environment it belongs"),
+            row("a first thread that has exited, and other threads that may not be traced", machine -> {
+                        var process =
+                                machine.process(812, ALICE, ID + "a").threads(2).state('Z');
+                        process.thread(813).environ(ID + "b").denyTrace();
+                    })
+                    .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: not permitted to read its environment"),
+            row("an environ that can be read, and a process that may not be traced", machine -> {
+                        machine.process(812, ALICE, ID + "b").denyTrace();
+                        machine.overwrittenIsOutside = true;
+                    })
+                    .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: not permitted to read its environment"),
             row(
                             "a process that was started after the listing",
                             machine -> machine.process(812, ALICE, ID + "a").startTime(4_000_000_000_000L))

@@ -3,6 +3,7 @@ package dev.genv.enforcer.observation.table;
 import static dev.genv.enforcer.model.SnapshotPart.ATTACHMENTS;
 import static dev.genv.enforcer.model.SnapshotPart.ENVIRONMENTS;
 import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
+import static dev.genv.enforcer.observation.table.DescribedMachine.BOB;
 import static dev.genv.enforcer.observation.table.DescribedMachine.device;
 import static dev.genv.enforcer.observation.table.DescribedMachine.env;
 import static dev.genv.enforcer.observation.table.FactRow.row;
@@ -97,6 +98,17 @@ final class StateRows {
                         machine.envs(env("a", ALICE, "alice", "", "\"k\""));
                     })
                     .problem(KERNELS + "its arguments cannot be read: Is a directory")
+                    .check(seen -> assertThat(seen.environments()).hasSize(1)),
+            row("a process of which nothing can be read, as with hidepid=1, and a running kernel", machine -> {
+                        machine.process(51, ALICE).arguments("python", "-f", "/run/kernel-k.json");
+                        var hidden = machine.process(900, BOB);
+                        for (var name : List.of("stat", "status", "cmdline")) {
+                            var file = hidden.file(name);
+                            Files.delete(file);
+                            Files.createDirectory(file);
+                        }
+                        machine.envs(env("a", ALICE, "alice", "", "\"k\""));
+                    })
                     .check(seen -> assertThat(seen.environments()).hasSize(1)),
             row("a file lease on envs.json", machine -> {
                         machine.open.add(RealFlock.takeLease(machine.state.resolve("envs.json")));

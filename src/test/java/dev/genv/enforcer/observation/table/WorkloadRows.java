@@ -15,8 +15,10 @@ import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
 import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
 import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.Ternary;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -35,6 +37,17 @@ final class WorkloadRows {
                     .check(workload(
                             new Workload(null, new Container(ID, "docker", WorkloadSource.CGROUP), null, null))),
             row("a process of an account", _ -> {}).check(account("alice")),
+            row("a cgroup that cannot be read", machine -> Files.delete(cgroup(machine)))
+                    .check(unknownWorkload()),
+            row("a cgroup that is too long", machine -> cgroup(machine, "/a".repeat(2100)))
+                    .check(unknownWorkload()),
+            row("a cgroup that is too long, below one that its user may manage", machine -> {
+                        cgroup(machine, "/user.slice/user-1003.slice/user@1003.service" + "/a".repeat(2100));
+                    })
+                    .check(workload(new Workload("user@1003.service", null, null, null))),
+            row("a cgroup that can be read later no more", machine -> cgroup(machine, POD))
+                    .then(machine -> Files.delete(cgroup(machine)))
+                    .check(workload(new Workload(null, CONTAINER, new Pod(UID), null))),
             row("a user whom only the name service knows, in the first observation", machine -> {
                         machine.nameService();
                         machine.process(812, NAMED_UID, ENVIRONMENT);
@@ -87,6 +100,20 @@ final class WorkloadRows {
 
     private static void cgroup(DescribedMachine machine, String path) throws IOException {
         Files.writeString(machine.proc.root().resolve("812/cgroup"), "0::" + path + "\n");
+    }
+
+    private static Path cgroup(DescribedMachine machine) {
+        return machine.proc.root().resolve("812/cgroup");
+    }
+
+    /** Its uid may be anybody's. */
+    private static Consumer<Snapshot> unknownWorkload() {
+        return observation -> assertThat(observation.processes())
+                .singleElement()
+                .satisfies(process -> {
+                    assertThat(process.inContainerOfRoot()).isEqualTo(Ternary.UNKNOWN);
+                    assertThat(process.user()).isNull();
+                });
     }
 
     private static Consumer<Snapshot> account(@Nullable String account) {

@@ -124,7 +124,7 @@ public final class FakeProc {
         /** Adds a thread with its own files. */
         public FakeProcess thread(int tid) throws IOException {
             var thread = new FakeProcess(Files.createDirectories(file("task").resolve(Integer.toString(tid))), tid);
-            return thread.environ().writeStat();
+            return thread.arguments().environ();
         }
 
         public FakeProcess startTime(long ticks) throws IOException {
@@ -141,6 +141,12 @@ public final class FakeProc {
         public FakeProcess withoutEnvironment() throws IOException {
             environ();
             Arrays.fill(numbers, 48, 52, 0);
+            return writeStat();
+        }
+
+        /** Shows zeros as addresses, as the kernel does to a reader without SYS_PTRACE, which may have its environ by PERFMON. */
+        public FakeProcess denyTrace() throws IOException {
+            Arrays.fill(numbers, 45, 52, 0);
             return writeStat();
         }
 

@@ -1,0 +1,218 @@
+package dev.genv.enforcer.observation.table;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.observation.table.FakeMachine.Hands;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.RuleConfig.Limits;
+import dev.genv.enforcer.policy.RuleDefinition;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.Programs;
+import dev.genv.enforcer.testsupport.state.StateFiles;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * Privileges of the service, taken away, with every combination of the settings that widen what is terminated: no honest process of the
+ * real {@code /proc} is to be terminated. A process without environment on an attached device shows what the rules still do.
+ */
+@Timeout(600)
+class PrivilegeTableTest {
+    private static final long ALICE = 61_003;
+    private static final long BOB = 61_004;
+    private static final long EXEMPT = 61_005;
+    private static final int LARGE = 100_000;
+
+    /** Fills its environ with zeros, as setproctitle(3) does, and is ready when its directory is {@code /dev}. */
+    private static final String OVERWRITES = """
+            import ctypes, os, time
+            start, end = open('/proc/self/stat').read().rpartition(')')[2].split()[47:49]
+            ctypes.memset(int(start), 0, int(end) - int(start))
+            os.chdir('/dev')
+            time.sleep(7200)
+            """;
+
+    /** Its first thread exits. */
+    private static final String WITHOUT_FIRST_THREAD = """
+            import ctypes, os, threading, time
+            threading.Thread(target=time.sleep, args=(7200,)).start()
+            os.chdir('/dev')
+            ctypes.CDLL(None).pthread_exit(None)
+            """;
+
+    @TempDir
+    Path folder;
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        # capabilities that are left                                  | is the stranger terminated
+        +sys_ptrace,+dac_read_search,+kill                            | true
+        +sys_ptrace,+dac_read_search                                  | true
+        +dac_read_search,+kill                                        | false
+        +dac_read_search,+kill,+sys_admin                             | false
+        +dac_read_search,+kill,+perfmon                               | false
+        +dac_read_search,+dac_override,+kill,+sys_admin,+perfmon      | false
+        +sys_ptrace,+kill                                             | false
+        +sys_ptrace,+kill,+sys_admin,+perfmon                         | false
+        +kill                                                         | false
+        +sys_admin,+perfmon                                           | false
+        """)
+    void withoutAPrivilegeNothingHonestIsTerminated(String capabilities, boolean isStrangerTerminated)
+            throws Exception {
+        Requirements.rootWithCapabilities();
+        Requirements.program("/usr/bin/setpriv", "util-linux");
+        Requirements.program("/usr/bin/python3", "python3");
+        var inA = Map.of("GENV_ENVIRONMENT_ID", "a", "LONG", "x".repeat(50));
+        try (var honest = Child.ofUser(ALICE, inA);
+                var overwritten = python(ALICE, OVERWRITES, inA);
+                var withoutFirst = python(ALICE, WITHOUT_FIRST_THREAD, inA);
+                var stranger = Child.ofUser(BOB, Map.of("HOME", "/"));
+                var exempt = Child.ofUser(EXEMPT, Map.of("HOME", "/"))) {
+            var job = overwritten.pid() + "/task/" + overwritten.pid() + "/children";
+            var titled =
+                    Integer.parseInt(Files.readString(Path.of("/proc", job)).strip());
+            var first = Integer.parseInt(
+                    Files.readString(Path.of("/proc/%d/task/%1$d/children".formatted(withoutFirst.pid())))
+                            .strip());
+            await().until(() -> isReady(titled) && isReady(first));
+            for (var hands : Hands.values()) {
+                var output = observe(
+                        hands,
+                        capabilities,
+                        Stream.of(honest.pid(), titled, first, stranger.pid(), exempt.pid())
+                                .toList());
+                assertThat(output)
+                        .as("%s with %s", hands, capabilities)
+                        .isEqualTo(
+                                isStrangerTerminated ? "terminated [%d]".formatted(stranger.pid()) : "terminated []");
+            }
+        }
+    }
+
+    /** Starts a shell of a user, whose child executes this. */
+    private static Child python(long uid, String script, Map<String, String> variables) throws IOException {
+        var child = Child.running(
+                Programs.asUser(uid, "sh", "-c", "/usr/bin/python3 -I -S -c \"$0\"; :", script), variables);
+        var children = Path.of("/proc/%d/task/%1$d/children".formatted(child.pid()));
+        await().until(() ->
+                Files.exists(children) && !Files.readString(children).isBlank());
+        return child;
+    }
+
+    /** Whether the script was executed up to its change of directory; without a first thread the directory is another thread's. */
+    private static boolean isReady(int pid) throws IOException {
+        try (var threads = Files.list(Path.of("/proc/%d/task".formatted(pid)))) {
+            return threads.anyMatch(thread -> {
+                try {
+                    return Files.readSymbolicLink(thread.resolve("cwd")).equals(Path.of("/dev"));
+                } catch (IOException e) {
+                    return false;
+                }
+            });
+        }
+    }
+
+    /** Has {@link #main} observe with no other capabilities than these. */
+    private String observe(Hands hands, String capabilities, List<Integer> pids) throws Exception {
+        var command = Stream.of(
+                Stream.of("setpriv", "--bounding-set=-all," + capabilities, "--inh-caps=-all"),
+                Stream.of(
+                        Path.of(System.getProperty("java.home"), "bin/java").toString(),
+                        "-XX:TieredStopAtLevel=1",
+                        "--enable-native-access=ALL-UNNAMED",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        PrivilegeTableTest.class.getName(),
+                        hands.name(),
+                        folder.resolve(hands.name()).toString()),
+                pids.stream().map(Object::toString));
+        var error = folder.resolve("error").toFile();
+        var process = new ProcessBuilder(command.flatMap(part -> part).toList())
+                .redirectError(error)
+                .start();
+        var output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor()).as(Files.readString(error.toPath())).isZero();
+        return output.lines()
+                .filter(line -> line.startsWith("terminated"))
+                .distinct()
+                .collect(Collectors.joining());
+    }
+
+    /**
+     * Prints which processes would be terminated with any of the settings.
+     *
+     * @param arguments the hands, a folder, and the pids of an honest process, of one that overwrote its environ, of one without its first
+     *     thread, of a stranger and of an exempt user
+     */
+    public static void main(String[] arguments) throws Exception {
+        var pids = Stream.of(arguments).skip(2).map(Integer::valueOf).toList();
+        var terminated = new TreeSet<Integer>();
+        for (var overwrittenIsOutside : List.of(false, true)) {
+            var machine = new FakeMachine(Hands.valueOf(arguments[0]), Path.of(arguments[1] + overwrittenIsOutside));
+            machine.procRoot = Path.of("/proc");
+            machine.overwrittenIsOutside = overwrittenIsOutside;
+            machine.exempt.add(Long.toString(EXEMPT));
+            for (var pid : pids) {
+                machine.tool.process(0, pid, pid.equals(pids.getLast()) ? Integer.toString(LARGE) : "10");
+            }
+            new StateFiles(machine.state)
+                    .env("a", ALICE, null, null, pids.getFirst())
+                    .device(0, "a")
+                    .device(1)
+                    .write();
+            var host = machine.host();
+            host.observe(Set.of());
+            var fleet = new Fleet(List.of(host.observe(Set.of())), false);
+            for (var modes : combinations()) {
+                KnownRules.policy(modes, new Limits(1, Map.of()), new Limits(LARGE / 2, Map.of()))
+                        .check(fleet, Set.of())
+                        .actions()
+                        .forEach(planned -> {
+                            if (planned.action() instanceof Action.Terminate terminate
+                                    && terminate.process().immunity() == null) {
+                                terminated.add(terminate.process().pid());
+                            }
+                        });
+            }
+        }
+        System.out.println("terminated " + terminated);
+    }
+
+    /** All combinations of the rules that a setting enforces, with those that are enforced without one. */
+    private static List<Map<RuleDefinition, RuleMode>> combinations() {
+        return Stream.of(0, 1, 2, 3, 4, 5, 6, 7)
+                .map(bits -> {
+                    var modes = new HashMap<RuleDefinition, RuleMode>();
+                    modes.put(KnownRules.ENV_DEVICES, RuleMode.ENFORCE);
+                    modes.put(KnownRules.ENV_MEMORY, RuleMode.ENFORCE);
+                    modes.put(KnownRules.ENV_OWNER, RuleMode.ENFORCE);
+                    modes.put(KnownRules.NON_ENV_PROCESSES, mode(bits & 1));
+                    modes.put(KnownRules.INACTIVE_ENV_PROCESSES, mode(bits & 2));
+                    modes.put(KnownRules.MAX_MEMORY_PER_USER, mode(bits & 4));
+                    return Map.copyOf(modes);
+                })
+                .toList();
+    }
+
+    private static RuleMode mode(int bit) {
+        return bit == 0 ? RuleMode.AUDIT : RuleMode.ENFORCE;
+    }
+}
