@@ -185,7 +185,7 @@ public final class ProcFs {
     }
 
     /** An environ, with the stats of the thread from which it was read. */
-    record ThreadEnviron(Path thread, byte[] environ, byte[] before, byte[] after) {}
+    record ThreadEnviron(Path thread, Bytes environ, Bytes before, Bytes after) {}
 
     /** The same from one of the threads that still run. A thread that exits has no environ, and shows an empty one. */
     ThreadEnviron environOfAThread(ProcessId process, long uid) throws IOException {
@@ -197,7 +197,7 @@ public final class ProcFs {
                     var environ = guarded(process, uid, () -> read(thread.resolve("environ"), LARGEST_ENVIRON));
                     var after = read(thread.resolve("stat"), LARGEST_OTHER);
                     if (environ.length > 0 || stat(after).addresses() != null) {
-                        return new ThreadEnviron(thread, environ, before, after);
+                        return new ThreadEnviron(thread, Bytes.of(environ), Bytes.of(before), Bytes.of(after));
                     }
                 }
             } catch (UnansweredException e) {

@@ -16,7 +16,6 @@ import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.node.proc.MachineFiles.ProgramFiles;
 import dev.genv.enforcer.node.proc.ProcessTurns.Turn;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -180,10 +179,10 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
     private Reading<EnvironFacts> environ(ProcessId process, long uid, ProcStat stat) throws IOException {
         if (stat.hasEnded()) {
             var read = proc.environOfAThread(process, uid);
-            var thread = ProcStat.parse(new String(read.before(), StandardCharsets.UTF_8));
-            var stats = new ThreadStats(Bytes.of(read.before()), Bytes.of(read.after()));
-            return Reading.of(
-                    environ(read.environ(), isTitle(read.environ(), process, read.thread(), uid, thread), stats));
+            var thread = ProcStat.parse(read.before().text());
+            var environ = read.environ().array();
+            var isTitle = isTitle(environ, process, read.thread(), uid, thread);
+            return Reading.of(environ(environ, isTitle, new ThreadStats(read.before(), read.after())));
         }
         var bytes = proc.environ(process, uid);
         return Reading.of(environ(bytes, isTitle(bytes, process, proc.folder(process.pid()), uid, stat), null));
