@@ -121,7 +121,8 @@ public record ImmunityRules(int ownPid, ExemptUsers exempt, List<ProtectedProgra
                 ? null
                 : new Immunity(
                         Immunity.Kind.PERHAPS_EXEMPT,
-                        program.reason() + ", and it is unknown whether it belongs to the user for whom that is protected",
+                        program.reason()
+                                + ", and it is unknown whether it belongs to the user for whom that is protected",
                         program.isCertain());
     }
 

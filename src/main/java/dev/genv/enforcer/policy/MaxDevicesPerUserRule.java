@@ -1,8 +1,6 @@
 package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Accounts;
-import java.util.HashSet;
-import org.jspecify.annotations.Nullable;
 import dev.genv.enforcer.model.Accounts.Match;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Fleet.Appearances;
@@ -21,12 +19,14 @@ import dev.genv.enforcer.policy.RuleConfig.Limits.UserLimit;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** Violated by a user whose environments hold more devices than allowed on all machines together. */
 final class MaxDevicesPerUserRule {

@@ -23,9 +23,9 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -152,12 +152,16 @@ public final class DatabaseStore implements Store {
                 throw e;
             }
             var bytes = new HashMap<String, Long>();
-            cycle.state().all().forEach((kind, entries) -> entries.forEach((key, value) -> {
-                if (!kind.name().equals(TERMINATIONS) && !kind.hostOf(key).isEmpty()) {
-                    var size = (long) RecordJson.text(key).length() + RecordJson.text(value).length();
-                    bytes.merge(kind.hostOf(key), size, Long::sum);
-                }
-            }));
+            cycle.state()
+                    .all()
+                    .forEach((kind, entries) -> entries.forEach((key, value) -> {
+                        if (!kind.name().equals(TERMINATIONS)
+                                && !kind.hostOf(key).isEmpty()) {
+                            var size = (long) RecordJson.text(key).length()
+                                    + RecordJson.text(value).length();
+                            bytes.merge(kind.hostOf(key), size, Long::sum);
+                        }
+                    }));
             largest(bytes).forEach(host -> leftOut.put(host, cycle.cycle().at()));
             write(cycle);
         }

@@ -64,8 +64,9 @@ class CycleStoreTest {
         assertThat(problems(report)).singleElement().satisfies(problem -> {
             assertThat(problem.code()).isEqualTo(ProblemCode.DATA_NOT_RESTORED);
             assertThat(problem.detail())
-                    .isEqualTo("history of gpu-1, events, deliveries, violations, accounts, pending terminations, history of"
-                            + " the state, actions without a result");
+                    .isEqualTo(
+                            "history of gpu-1, events, deliveries, violations, accounts, pending terminations, history of"
+                                    + " the state, actions without a result");
         });
         assertThat(report.actions())
                 .extracting(action -> action.result().outcome())

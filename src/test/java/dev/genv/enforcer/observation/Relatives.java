@@ -179,7 +179,7 @@ final class Relatives {
                 former == null ? new Content.Overwritten() : former.environ().content();
         var addresses = former == null ? addresses(0) : former.environ().addresses();
         var cgroup = former == null ? Cgroup.UNKNOWN : former.cgroup();
-        var namespaces = former == null ? 1 : former.namespaces();
+        var namespaces = former == null ? 1 : Objects.requireNonNull(former.namespaces());
         var isFirst = former != null && former.firstOfNamespace();
         while (!words.isEmpty()) {
             var word = words.remove();

@@ -38,9 +38,9 @@ final class WorkloadRows {
                             new Workload(null, new Container(ID, "docker", WorkloadSource.CGROUP), null, null))),
             row("a process of an account", _ -> {}).check(account("alice")),
             row("a cgroup that cannot be read", machine -> Files.delete(cgroup(machine)))
-                    .check(unknownWorkload()),
+                    .check(WorkloadRows::assertUnknownWorkload),
             row("a cgroup that is too long", machine -> cgroup(machine, "/a".repeat(2100)))
-                    .check(unknownWorkload()),
+                    .check(WorkloadRows::assertUnknownWorkload),
             row("a cgroup that is too long, below one that its user may manage", machine -> {
                         cgroup(machine, "/user.slice/user-1003.slice/user@1003.service" + "/a".repeat(2100));
                     })
@@ -107,13 +107,11 @@ final class WorkloadRows {
     }
 
     /** Its uid may be anybody's. */
-    private static Consumer<Snapshot> unknownWorkload() {
-        return observation -> assertThat(observation.processes())
-                .singleElement()
-                .satisfies(process -> {
-                    assertThat(process.inContainerOfRoot()).isEqualTo(Ternary.UNKNOWN);
-                    assertThat(process.user()).isNull();
-                });
+    private static void assertUnknownWorkload(Snapshot observation) {
+        assertThat(observation.processes()).singleElement().satisfies(process -> {
+            assertThat(process.inContainerOfRoot()).isEqualTo(Ternary.UNKNOWN);
+            assertThat(process.user()).isNull();
+        });
     }
 
     private static Consumer<Snapshot> account(@Nullable String account) {
