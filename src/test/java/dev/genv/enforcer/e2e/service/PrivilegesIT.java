@@ -71,7 +71,7 @@ class PrivilegesIT extends NodeSuite {
                 .set("ENV_OWNER", "enforce")
                 .set("OVERWRITTEN_ENVIRON", "outside")
                 .set("MAX_MEMORY_PER_USER", "1g")
-                .set("EXEMPT_USERS", EXEMPT_UID)
+                .set("EXEMPT_USERS", "+" + EXEMPT_UID)
                 .set("MAX_DEVICES_PER_USER", 1)
                 .set("GRACE", "1s");
         var client = new ServiceClient(node.startService());

@@ -169,7 +169,7 @@ class PrivilegeTableTest {
             var machine = new FakeMachine(Hands.valueOf(arguments[0]), Path.of(arguments[1] + overwrittenIsOutside));
             machine.procRoot = Path.of("/proc");
             machine.overwrittenIsOutside = overwrittenIsOutside;
-            machine.exempt.add(Long.toString(EXEMPT));
+            machine.exempt.add("+" + EXEMPT); // a number without an account could be the name of one
             for (var pid : pids) {
                 machine.tool.process(0, pid, pid.equals(pids.getLast()) ? Integer.toString(LARGE) : "10");
             }

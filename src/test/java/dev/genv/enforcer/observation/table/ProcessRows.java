@@ -88,10 +88,7 @@ final class ProcessRows {
                         var status = machine.process(812, ALICE, ID + "a").file("status");
                         Files.writeString(status, "Name:\tpython\nUid:\tnobody\n");
                     })
-                    .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: its real uid cannot be read")
-                    .problem(
-                            "IMMUNITY_UNKNOWN: process 812 is not terminated: it is unknown whether its user is exempt:"
-                                    + " its real uid cannot be read"),
+                    .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: its real uid cannot be read"),
             row(
                             "an unreadable stat",
                             machine -> Files.writeString(
