@@ -2,17 +2,20 @@ package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.linux.Errno;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
+import java.util.jar.Attributes;
+import java.util.jar.Manifest;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -287,8 +290,24 @@ final class CommandLine {
         return arguments.remove();
     }
 
+    /** Returns the version of the own jar. An AOT cache keeps no version of a package, so the manifest is read. */
     private static String version() {
-        return Objects.requireNonNullElse(CommandLine.class.getPackage().getImplementationVersion(), "(not packaged)");
+        try {
+            for (var manifest :
+                    Collections.list(CommandLine.class.getClassLoader().getResources("META-INF/MANIFEST.MF"))) {
+                try (var content = manifest.openStream()) {
+                    var attributes = new Manifest(content).getMainAttributes();
+                    var version = attributes.getValue(Attributes.Name.IMPLEMENTATION_VERSION);
+                    if (version != null
+                            && "genv-enforcer".equals(attributes.getValue(Attributes.Name.IMPLEMENTATION_TITLE))) {
+                        return version;
+                    }
+                }
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return "(not packaged)";
     }
 
     private static UsageException error(String reason) {

@@ -93,14 +93,16 @@ class RemoteIT {
     /** The packaged program has another class loader than tests. Its command ends, which shows that it logged in. */
     @Test
     void packagedProgramExchangesKeysWithMlKem() throws IOException {
-        var key = Files.readString(hosts.identity().resolveSibling("id.pub"));
-        try (var server = new FakeSshd("127.0.0.1", key)) {
+        var identity = directory.resolve("ecdsa"); // the fake server knows no Ed25519
+        Programs.newKey("ecdsa", identity);
+        try (var server = new FakeSshd("127.0.0.1", Files.readString(directory.resolve("ecdsa.pub")))) {
             server.stop();
             server.keyExchange(new MlKemExchange());
             server.start();
             var known = Files.writeString(directory.resolve("known"), server.knownHostsLine());
             node.set("REMOTE_HOSTS", server.target())
                     .set("REMOTE_USERNAME", "root")
+                    .set("REMOTE_IDENTITY_FILE", identity)
                     .set("REMOTE_KNOWN_HOSTS", known);
             assertThat(node.runOnce().exitCode()).isEqualTo(1);
             assertThat(server.commands()).isPositive();
