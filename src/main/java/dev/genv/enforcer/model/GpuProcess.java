@@ -93,7 +93,7 @@ public record GpuProcess(
     }
 
     public GpuProcess withUser(User other) {
-        return new GpuProcess(id, uid, command, membership, membershipBy, usage, immunity, workload, other);
+        return new GpuProcess(id, uid, command, membership, membershipBy, usage, immunity, workload, other, excused);
     }
 
     /** Whether its real uid is a person's whose name is not known. In a container of root it may be anybody's. */

@@ -68,7 +68,7 @@ public final class AccountReader {
             others = Map.copyOf(others);
         }
 
-        /** Returns those of this machine that were found in the last day. What was found in the future was found now: the clock was set back. */
+        /** Returns those of this machine that were found in the last day. A time in the future counts as the present: the clock was set back. */
         KnownAccounts on(@Nullable String now, long at) {
             return machine == null || !machine.equals(now)
                     ? NONE

@@ -81,7 +81,7 @@ public interface SafetySettings {
 
     /**
      * What a process counts as if it has overwritten its environment variables, as programs do that set their title, and nothing
-     * shows to which environment it belongs. {@code unknown} reports it and checks it by no rule. With {@code outside} it
+     * shows to which environment it belongs. {@code unknown} reports it, and only the memory of users is checked. With {@code outside} it
      * belongs to no environment. Set {@code outside} if users avoid {@code non-env-processes} this way.
      */
     @WithDefault("unknown")

@@ -107,9 +107,9 @@ final class HistoryAttacks {
                             .device(FREE_DEVICE, "forged"));
                     node.awaitLine("environment=\"forged\"", "outcome=detached");
                     node.restartVictimJobAs(node.startAs(CONTAINER_UID, IN_VICTIM_ENVIRONMENT));
-                    node.writeAsAttacker(node.withVictimsEnvironment("forged", node.victimShell)
-                            .device(0, "forged")
-                            .device(FREE_DEVICE, VICTIM_ENVIRONMENT));
+                    node.writeAsAttacker(withForgedHolding(node));
+                    node.awaitTwoObservations();
+                    node.writeAsAttacker(withForgedHolding(node).device(FREE_DEVICE, VICTIM_ENVIRONMENT));
                     useBoth(node);
                 }));
     }
@@ -284,6 +284,11 @@ final class HistoryAttacks {
     private static StateFiles withOldEnvironment(TwoUserNode node, StateFiles files) {
         return files.env("forged", HONEST_UID, VICTIM_NAME, null, node.victimShell)
                 .device(FREE_DEVICE, new Attachment("forged", null, "01/01/2020 00:00:00"));
+    }
+
+    /** Another device in the victim's name, and none of the victim's own. */
+    private static StateFiles withForgedHolding(TwoUserNode node) {
+        return node.withVictimsEnvironment("forged", node.victimShell).device(0, "forged");
     }
 
     private static StateFiles withKernels(TwoUserNode node, int write) {

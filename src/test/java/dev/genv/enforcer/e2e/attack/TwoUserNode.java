@@ -169,7 +169,7 @@ final class TwoUserNode implements Closeable {
         victimJob = add(Child.ofUser(TestUsers.HONEST_UID));
         write(withVictimPids(victimShell, victimJob()));
         gpus.process(0, victimJob(), "10");
-        await().until(() -> serviceClient.observe().problems().contains("membership_unknown"));
+        awaitTwoObservations();
     }
 
     /** Replaces bob's job by one under another uid, as in many containers. */
