@@ -342,7 +342,12 @@ final class Faults {
 
         Fault fault() {
             Fault fault =
-                    Fault.harmless("the disk is full when an attachment must be detached", this::fill, this::free);
+                    // The user with the quota has no account.
+                    Fault.harmless(
+                            "the disk is full when an attachment must be detached",
+                            this::fill,
+                            this::free,
+                            "setting_user_unknown");
             fault.logText = "outcome=failed";
             return fault;
         }
