@@ -152,6 +152,7 @@ public final class Gate {
     public boolean isDue(RuleFinding finding, Action.Terminate action) {
         var cause = finding.violation();
         return isInForce(cause, action)
+                && perhapsSignalled(action).isEmpty()
                 && grace(cause, action, detachedBy(finding)).isEmpty()
                 && !limit.hasFailed(action.target());
     }

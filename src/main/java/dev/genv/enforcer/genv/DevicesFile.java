@@ -100,9 +100,10 @@ public record DevicesFile(List<Device> devices, List<Problem> problems) {
         for (var position = 0; position < devices.size(); position++) {
             var found = new HashMap<Integer, AttachmentId>();
             var device = devices.get(position);
-            for (var element = 0; element < device.path("attachments").size(); element++) {
+            var attachments = device.path("attachments");
+            for (var element = 0; attachments.isArray() && element < attachments.size(); element++) {
                 var place = element;
-                attachmentId(device, device.path("attachments").get(element))
+                attachmentId(device, attachments.get(element))
                         .filter(places::contains)
                         .ifPresent(id -> found.put(place, id));
             }

@@ -110,6 +110,11 @@ public final class Accounts {
                 : Match.NO;
     }
 
+    /** Whether two names may be spellings of one account: they differ at most in domain and case. */
+    public static boolean haveSameName(String one, String other) {
+        return bare(one).equals(bare(other));
+    }
+
     /** Returns a name without its domain and its case: a directory may know an account under several spellings. */
     private static String bare(String name) {
         return name.replaceFirst(".*\\\\", "").replaceFirst("@.*", "").toLowerCase(Locale.ROOT);

@@ -183,9 +183,14 @@ public record GpuProcess(
      * Why a process is never terminated, decided by facts of the kernel.
      *
      * @param reason a clause for reports, such as {@code it runs /usr/bin/nvidia-persistenced}
-     * @param isCertain not if what decides it could not be read
+     * @param isCertain not if what decides it could not be read. Null, as in the records of earlier versions, is certain
      */
-    public record Immunity(Kind kind, String reason, boolean isCertain) {
+    public record Immunity(
+            Kind kind, String reason, @Nullable Boolean isCertain) {
+        public Immunity {
+            isCertain = isCertain == null || isCertain;
+        }
+
         public Immunity(Kind kind, String reason) {
             this(kind, reason, true);
         }
@@ -216,17 +221,22 @@ public record GpuProcess(
      * What a process belongs to. Rules use only whether root put it into a container; the rest informs people.
      *
      * @param unit the scope or service of systemd; null if there is none, or if it belongs to the container or the job itself
-     * @param isWhole whether there is no other container or pod than the given one; otherwise its cgroup was not read to the end
+     * @param isWhole whether there is no other container or pod than the given one; otherwise its cgroup was not read to the end.
+     *     Null, as in the records of earlier versions, is not known
      */
     public record Workload(
             @Nullable String unit,
             @Nullable Container container,
             @Nullable Pod pod,
             @Nullable SlurmJob slurmJob,
-            boolean isWhole) {
+            @Nullable Boolean isWhole) {
         public static final Workload NONE = new Workload(null, null, null, null);
         /** That of a process whose cgroup was never read. */
         public static final Workload UNKNOWN = NONE.incomplete();
+
+        public Workload {
+            isWhole = isWhole != null && isWhole;
+        }
 
         /** Creates the workload of a process whose cgroup is known. */
         public Workload(
@@ -246,7 +256,7 @@ public record GpuProcess(
             if (pod != null || (container != null && container.by() == WorkloadSource.CGROUP)) {
                 return Ternary.YES;
             }
-            return isWhole ? Ternary.NO : Ternary.UNKNOWN;
+            return Boolean.TRUE.equals(isWhole) ? Ternary.NO : Ternary.UNKNOWN;
         }
 
         /** Returns this, or null if it belongs to nothing. */

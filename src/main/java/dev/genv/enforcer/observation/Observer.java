@@ -211,7 +211,7 @@ public final class Observer {
         var membership = live.resolve(decision.membership(), process.pid(), findings);
         var workload = workloads.resolve(process.id(), process.facts().cgroup(), process.slurmJob());
         var immune = immunity.immunity(process);
-        if (immune != null && !immune.isCertain()) {
+        if (immune != null && Boolean.FALSE.equals(immune.isCertain())) {
             findings.add(
                     ProblemCode.IMMUNITY_UNKNOWN,
                     "process %d is not terminated: %s".formatted(process.pid(), immune.reason()));

@@ -69,7 +69,7 @@ final class Workloads {
     /** Returns the processes whose cgroups need not be read in the next observation. */
     Set<ProcessId> known() {
         return entries.entrySet().stream()
-                .filter(entry -> entry.getValue().cgroup().isWhole() && !isDue(entry.getKey()))
+                .filter(entry -> Boolean.TRUE.equals(entry.getValue().cgroup().isWhole()) && !isDue(entry.getKey()))
                 .map(Map.Entry::getKey)
                 .collect(Collectors.toUnmodifiableSet());
     }
@@ -197,7 +197,7 @@ final class Workloads {
                             : one.container(),
                     one.pod() == null ? other.pod() : one.pod(),
                     one.slurmJob() == null ? other.slurmJob() : one.slurmJob(),
-                    one.isWhole() && other.isWhole());
+                    Boolean.TRUE.equals(one.isWhole()) && Boolean.TRUE.equals(other.isWhole()));
         }
 
         static Workload parse(String path) {

@@ -83,7 +83,7 @@ public record RuleConfig(RuleMode mode, Limits limits) {
         public static Match match(String limited, String user, @Nullable Long uid, Accounts accounts) {
             var hasName = !user.equals(String.valueOf(uid));
             var match = hasName && limited.equals(user) ? Match.YES : accounts.match(limited, uid);
-            return hasName && match == Match.UNKNOWN ? Match.NO : match;
+            return hasName && match == Match.UNKNOWN && !Accounts.haveSameName(limited, user) ? Match.NO : match;
         }
 
         /** The limit of a user. */

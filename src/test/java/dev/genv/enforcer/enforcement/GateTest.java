@@ -128,6 +128,18 @@ class GateTest {
         assertThat(dueNow()).as("another gate knows nothing of it").isTrue();
     }
 
+    @Test
+    void processThatPerhapsWasSignalledIsNotTreatedAsGone() {
+        isStopped = false;
+        mode = ServiceMode.ENFORCE;
+        ruleMode = RuleMode.ENFORCE;
+        signals = true;
+        gracePeriod = Duration.ZERO;
+        screen(job());
+        gate().holdSigterm(Duration.ofSeconds(60));
+        assertThat(dueNow()).isFalse();
+    }
+
     private boolean isDue(GpuProcessBuilder process) {
         screen(process);
         return dueNow();

@@ -284,6 +284,21 @@ class StateFilesTest {
             """.formatted(StateFiles.TIME, recorded));
     }
 
+    /** Every user can write such an entry. */
+    @Test
+    void attachmentsThatAreNoArrayHideNoOthersFromRemoval() throws UnreadableException {
+        var text = """
+            {"devices": [{"index": 9, "attachments": {"a": 1}}, {"index": 3, "attachments": [{"eid": "b", "time": null}]}]}\
+            """;
+        var attachment = devices(text).devices().stream()
+                .flatMap(device -> device.attachments().stream())
+                .findFirst()
+                .orElseThrow();
+        assertThat(without(text, 3, attachment)).contains("""
+            {"devices": [{"index": 9, "attachments": {"a": 1}}, {"index": 3, "attachments": []}]}\
+            """);
+    }
+
     /** So a user who adds a second entry of a device neither hides the device nor removes its attachments. */
     @Test
     void duplicateDevicesAreMergedWithAllAttachments() throws UnreadableException {

@@ -36,6 +36,10 @@ class UserLimitsTest {
         # it may be the uid of john, whose directory does not answer
         john        |      |           | 5000     | held
         john        |      | bob       | 1004     | general
+        # another spelling of the name may be the same account
+        CORP\\john  |      | john      | 5000     | held
+        JOHN        |      | john      | 5000     | held
+        john@corp   |      | john      | 5000     | held
         # a number is a name first
         20231234    | 70012 | 20231234 | 70012    | own
         20231234    | 70012 |          | 20231234 | general

@@ -4,8 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote.Target;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.GpuProcess.Immunity;
+import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.Ternary;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -41,6 +44,17 @@ class RecordJsonTest {
                 .replace("\"reason\":\"so\"", "\"reason\":\"so\",\"listed\":true");
         assertThat(earlier).contains("listed").doesNotContain("excused");
         assertThat(RecordJson.read(earlier, GpuProcess.class)).hasValue(process);
+    }
+
+    @Test
+    void workloadAndImmunityOfAnEarlierVersionAreRead() {
+        var workload = RecordJson.text(new Workload("session-3.scope", null, null, null));
+        assertThat(workload).contains("\"is_whole\":true");
+        assertThat(RecordJson.read(workload.replace(",\"is_whole\":true", ""), Workload.class))
+                .hasValueSatisfying(read -> assertThat(read.inContainerOfRoot()).isEqualTo(Ternary.UNKNOWN));
+        var immunity = new Immunity(Immunity.Kind.EXEMPT, "so");
+        assertThat(RecordJson.read(RecordJson.text(immunity).replace(",\"is_certain\":true", ""), Immunity.class))
+                .hasValue(immunity);
     }
 
     @ParameterizedTest
