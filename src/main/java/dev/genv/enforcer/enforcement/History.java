@@ -16,7 +16,6 @@ import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.observation.AccountReader.KnownAccounts;
-import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Violation;
@@ -81,15 +80,13 @@ public final class History {
      * What is remembered of a host.
      *
      * @param machine the identity of the machine and of its boot; null if unknown
-     * @param listings the pids that environments list or listed, by which the membership of other processes is decided
      * @param leftAt when it left the list, by the mark of the clock that counts towards an action; null while it is in the list
      */
     record HostHistory(
             @Nullable String machine,
             Claims claims,
-            Listings listings,
             @Nullable Long leftAt) {
-        static final HostHistory EMPTY = new HostHistory(null, Claims.EMPTY, Listings.NONE, null);
+        static final HostHistory EMPTY = new HostHistory(null, Claims.EMPTY, null);
     }
 
     /** Creates an empty history with the interval of the cycles and the clock that counts towards an action. */
@@ -150,9 +147,7 @@ public final class History {
 
     /** Returns what later observations of a host depend on. */
     public Remembered remembered(String host) {
-        return new Remembered(
-                hosts.getOrDefault(host, HostHistory.EMPTY).listings,
-                accounts.getOrDefault(new HostKey(host), KnownAccounts.NONE));
+        return new Remembered(accounts.getOrDefault(new HostKey(host), KnownAccounts.NONE));
     }
 
     /**
@@ -221,7 +216,6 @@ public final class History {
                 new HostHistory(
                         details.machine() == null ? known.machine : details.machine(),
                         known.claims.next(snapshot, ticks.get(name), recordedAt),
-                        details.reached() ? remembered.apply(name).listings() : known.listings,
                         null));
         if (details.reached()) {
             accounts.put(new HostKey(name), remembered.apply(name).accounts());
@@ -242,7 +236,7 @@ public final class History {
     private void forgetHosts(Collection<String> listed) {
         hosts.replaceAll((name, host) -> host.leftAt != null || listed.contains(name)
                 ? host
-                : new HostHistory(host.machine, host.claims, host.listings, recordedAt));
+                : new HostHistory(host.machine, host.claims, recordedAt));
         hosts.values()
                 .removeIf(
                         host -> host.leftAt != null && ticker.since(host.leftAt).compareTo(KEPT) > 0);

@@ -74,7 +74,7 @@ public final class SnapshotJson {
                 var usage = usage(entries);
                 var membership = membership(entry.path("eid"));
                 var process = new GpuProcess(new ProcessId(pid, 0), null, "", membership, usage);
-                if (byPid.putIfAbsent(pid, excuses.apply(process, Stream.empty())) != null) {
+                if (byPid.putIfAbsent(pid, excuses.apply(process, Stream.empty(), true)) != null) {
                     name = "a process " + pid;
                     throw new UnreadableException("is there more than once");
                 }

@@ -9,13 +9,14 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The facts of one machine at about one moment. The order in which they are gathered matters: state, protected programs, answers of the GPU
- * tool, processes on GPUs and their relatives, state again, processes that the state lists. So the environment of a process that was just
+ * tool, processes on GPUs and their ancestors, state again, processes that the state lists. So the environment of a process that was just
  * started is never missing from the state, and a user who changes the state only while the GPU tool runs changes nothing.
  *
  * @param programs in the order in which they were asked for
  * @param processes those that the GPU tool lists, in any order
- * @param related processes of the same real uid to which one of {@code processes} and {@code holders} is related whose environ is not as
- *     execve(2) wrote it: its ancestors, session leader, process group, session and cgroup; each once, in any order, and none of the others
+ * @param ancestors the ancestors of those of {@code processes} and {@code holders} that name no environment, or whose environ is not as
+ *     execve(2) wrote it: up to the first one of another real uid, at most {@value #MOST_STEPS}; each once, in any order, and none of the
+ *     others
  * @param earlierState the state before the GPU tool was asked; null if it was the same
  * @param verified the processes whose exit the service waits for
  */
@@ -26,15 +27,17 @@ public record HostFacts(
         List<Reading<ProgramFile>> programs,
         GpuFacts gpu,
         List<ProcessFacts> processes,
-        List<ProcessFacts> related,
-        RelatedOmission relatedOmission,
+        List<ProcessFacts> ancestors,
         HolderFacts holders,
         @Nullable StateFacts earlierState,
         StateFacts state,
         LivenessFacts liveness,
         EnforcerFacts enforcers,
         List<VerifiedProcess> verified) {
-    public static final int MOST_RELATED = 512;
+    /** The longest chain of ancestors. */
+    public static final int MOST_STEPS = 64;
+    /** The largest number of ancestors. One that is missing is unknown. */
+    public static final int MOST_ANCESTORS = 512;
 
     /** Returns the processes that the GPU tool lists, and those that hold GPUs without being listed. */
     public List<ProcessFacts> allProcesses() {
@@ -69,25 +72,6 @@ public record HostFacts(
             int pid, long capabilities, String pidNamespace, String securityLabel, boolean stateIsWritable) {
         /** PROC_PID_INIT_INO of linux/proc_ns.h: the inode of the first PID namespace, fixed in the kernel. */
         public static final String FIRST_PID_NAMESPACE = "pid:[4026531836]";
-    }
-
-    /**
-     * The users of whose related processes some were left out: one user's many processes say nothing about those of another.
-     *
-     * @param ofAnyUser for example because the time was used up
-     * @param uids otherwise the real uids of the users
-     */
-    public record RelatedOmission(boolean ofAnyUser, Set<Long> uids) {
-        public static final RelatedOmission NONE = new RelatedOmission(false, Set.of());
-        public static final RelatedOmission OF_ANY_USER = new RelatedOmission(true, Set.of());
-
-        public RelatedOmission {
-            uids = Set.copyOf(uids);
-        }
-
-        public boolean mayConcern(long uid) {
-            return ofAnyUser || uids.contains(uid);
-        }
     }
 
     /**
@@ -218,14 +202,14 @@ public record HostFacts(
      *
      * @param before {@code /proc/PID/stat} before the other parts were read; {@link Reading.Failure#ABSENT} if there is no such process
      * @param uid the real uid
-     * @param environ that of another thread, with its stats, if the first one has exited
+     * @param environ that of another thread, with its stats, if the first one has exited; {@link Reading.Failure#SKIPPED} also for an ancestor
+     *     of no process of the same real uid that has overwritten its own
      * @param executable {@link Reading.Failure#UNTRUSTED} if another user than root can change the file, or if its file system does not show
-     *     it; {@link Reading.Failure#SKIPPED} for a related process
+     *     it; {@link Reading.Failure#SKIPPED} for an ancestor
      * @param cgroup at most {@value #LARGEST_CGROUP} bytes of {@code /proc/PID/cgroup}; {@link Reading.Failure#SKIPPED} if it is known from
-     *     an earlier observation and no relations were asked for
-     * @param namespacePids {@code NSpid} of {@code /proc/PID/status}: the pids in its PID namespaces, the innermost one last;
-     *     {@link Reading.Failure#SKIPPED} unless it is a related process, or one whose relations were asked for
-     * @param parent that of {@code before}; {@link Reading.Failure#SKIPPED} for a related process
+     *     an earlier observation, and for an ancestor
+     * @param namespacePids {@code NSpid} of {@code /proc/PID/status}: the pids in its PID namespaces, the innermost one last
+     * @param parent that of {@code before}; {@link Reading.Failure#SKIPPED} for an ancestor
      * @param after {@code /proc/PID/stat} after the other parts were read
      */
     public record ProcessFacts(
@@ -253,7 +237,7 @@ public record HostFacts(
             this(pid, before, uid, environ, executable, cgroup, namespacePids, skipped(), after);
         }
 
-        /** Creates the facts of a process whose cgroup and relations were not asked for. */
+        /** Creates the facts of a process whose cgroup and namespaces are unknown. */
         public ProcessFacts(
                 int pid,
                 Reading<Bytes> before,

@@ -9,7 +9,6 @@ import java.util.Set;
  * What an observation needs besides what every one gathers.
  *
  * @param verified the processes whose exit the service waits for
- * @param settled the processes whose relations need not be gathered, because their membership is remembered
  * @param attributed the processes whose cgroups need not be read, because their workload is remembered
  * @param deviceMemory whether the used memory of the devices must not be older than the list of the processes
  * @param deviceStatus whether to ask what the driver measures on the devices
@@ -24,7 +23,6 @@ import java.util.Set;
  */
 public record ObservationRequest(
         Set<ProcessId> verified,
-        Set<ProcessId> settled,
         Set<ProcessId> attributed,
         boolean deviceMemory,
         boolean deviceStatus,
@@ -37,10 +35,9 @@ public record ObservationRequest(
         List<String> users,
         SubordinateUids subordinateUids) {
     /** Creates the request of an observation that explains all used memory, and knows no workload. */
-    public ObservationRequest(Set<ProcessId> verified, Set<ProcessId> settled) {
+    public ObservationRequest(Set<ProcessId> verified) {
         this(
                 verified,
-                settled,
                 Set.of(),
                 false,
                 false,
@@ -56,7 +53,6 @@ public record ObservationRequest(
 
     public ObservationRequest {
         verified = Set.copyOf(verified);
-        settled = Set.copyOf(settled);
         attributed = Set.copyOf(attributed);
         reusedPids = Set.copyOf(reusedPids);
         first = List.copyOf(first);

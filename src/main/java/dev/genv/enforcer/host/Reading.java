@@ -1,5 +1,7 @@
 package dev.genv.enforcer.host;
 
+import java.util.function.Function;
+
 /** A value that was read, or why it could not be read. */
 public sealed interface Reading<T> {
     record Value<T>(T value) implements Reading<T> {}
@@ -26,5 +28,13 @@ public sealed interface Reading<T> {
 
     static <T> Reading<T> failed(Failure failure, String reason) {
         return new Failed<>(failure, reason);
+    }
+
+    /** Returns what the function makes of the value, or the same failure. */
+    default <R> Reading<R> flatMap(Function<? super T, Reading<R>> function) {
+        return switch (this) {
+            case Value<T>(var value) -> function.apply(value);
+            case Failed<T>(var failure, var reason) -> failed(failure, reason);
+        };
     }
 }

@@ -2,7 +2,6 @@ package dev.genv.enforcer.linux;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -14,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param flags field 9
  * @param threads their number (field 20)
  * @param startTime in clock ticks since boot (field 22)
- * @param relations fields 4 to 6
+ * @param relations fields 4 and 6
  * @param addresses fields 48 to 51; null if the kernel shows zeros instead
  */
 public record ProcStat(
@@ -30,8 +29,8 @@ public record ProcStat(
     private static final int CUT = 3;
     private static final Pattern SEPARATOR = Pattern.compile("[ \n]");
 
-    /** Its parent, and the pids of the processes that began its process group and its session. */
-    public record Relations(int parent, int group, int session) {}
+    /** Its parent, and the process that began its session, by their pids. */
+    public record Relations(int parent, int session) {}
 
     /**
      * Where arguments and environment of a program are in its memory. The kernel shows zeros instead, without an error, if the reader may not
@@ -60,10 +59,7 @@ public record ProcStat(
                     Long.parseLong(fields[9 - CUT]),
                     Long.parseLong(fields[20 - CUT]),
                     Long.parseLong(fields[22 - CUT]),
-                    new Relations(
-                            Integer.parseInt(fields[4 - CUT]),
-                            Integer.parseInt(fields[5 - CUT]),
-                            Integer.parseInt(fields[6 - CUT])),
+                    new Relations(Integer.parseInt(fields[4 - CUT]), Integer.parseInt(fields[6 - CUT])),
                     addresses(fields));
         } catch (IndexOutOfBoundsException | NumberFormatException e) {
             throw new IOException("stat has an unknown form", e);
@@ -142,35 +138,6 @@ public record ProcStat(
         private static long number(Pattern field, byte[] status) {
             var match = field.matcher(new String(status, StandardCharsets.ISO_8859_1));
             return match.find() ? Long.parseLong(match.group(1)) : NONE;
-        }
-    }
-
-    /** The path of a cgroup of version 2, see cgroups(7); empty if there is none or it is unknown. */
-    public record Cgroup(String path) {
-        public static final Cgroup UNKNOWN = new Cgroup("");
-
-        private static final Pattern UNIFIED = Pattern.compile("^0::(/.*)$", Pattern.MULTILINE);
-        /** Container engines name a cgroup after the 64 hexadecimal digits of the container's id. */
-        private static final Pattern CONTAINER = Pattern.compile("(?:.*[-:])?[0-9a-f]{64}(?:\\.scope)?");
-        /** What systemd starts as one. The manager of a user's services is no such service, and {@code init.scope} is the manager. */
-        private static final Pattern UNIT = Pattern.compile("(?!user@|init\\.scope$).*\\.(?:scope|service)");
-
-        public static Cgroup parse(String text) {
-            var line = UNIFIED.matcher(text);
-            return line.find() ? new Cgroup(line.group(1)) : UNKNOWN;
-        }
-
-        /** Whether it is a container, or a scope or service of systemd, so that its processes were started for one purpose. */
-        public boolean isUnit() {
-            var names = path.split("/");
-            return Arrays.stream(names).anyMatch(name -> CONTAINER.matcher(name).matches())
-                    || (names.length > 0
-                            && UNIT.matcher(names[names.length - 1]).matches());
-        }
-
-        /** Whether both are the same container or unit. On a machine without cgroups of version 2 all have the same path, which is none. */
-        public boolean isSameUnit(Cgroup other) {
-            return isUnit() && equals(other);
         }
     }
 }

@@ -38,19 +38,21 @@ public final class Excuses {
     }
 
     /**
-     * Returns a process with the devices on which it is excused. An environ that names an environment decides alone.
+     * Returns a process with the devices on which it is excused by environments other than that of its nearest ancestor. An environ that
+     * names an environment decides alone.
      *
      * @param ancestors the pids of its ancestors of the same real uid
+     * @param areAllKnown whether these are all ancestors; otherwise each environment of its user may list one
      */
-    public GpuProcess apply(GpuProcess process, Stream<Integer> ancestors) {
+    public GpuProcess apply(GpuProcess process, Stream<Integer> ancestors, boolean areAllKnown) {
         var isOwn = process.membershipBy() == MembershipSource.ENVIRON
                 || process.membershipBy() == MembershipSource.EARLIER;
         if (isOwn && process.membership() instanceof Membership.InEnvironment) {
             return process;
         }
-        var environments = Stream.concat(Stream.of(process.pid()), ancestors)
-                .flatMap(pid -> byPid.getOrDefault(pid, List.of()).stream())
-                .filter(environment -> isOfUser(environment, process))
+        var pids = areAllKnown ? Stream.concat(Stream.of(process.pid()), ancestors) : byPid.keySet().stream();
+        var environments = pids.flatMap(pid -> byPid.getOrDefault(pid, List.of()).stream())
+                .filter(environment -> isOfUser(environment, process) && !process.names(environment.eid()))
                 .toList();
         var devices = process.usage().stream()
                 .map(DeviceUsage::device)

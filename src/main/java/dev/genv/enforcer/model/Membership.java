@@ -23,12 +23,6 @@ public sealed interface Membership {
         EARLIER,
         /** The environ of an ancestor. */
         ANCESTOR,
-        /** An ancestor, or the process itself, whose pid an environment lists. */
-        LISTED,
-        /** The environs of its session leader and of its process group. */
-        SESSION,
-        /** The environs in its container, systemd scope, or systemd service. */
-        CGROUP,
         /** A setting for processes whose membership cannot be inferred. */
         SETTING,
         /** Nothing: it is unknown. */

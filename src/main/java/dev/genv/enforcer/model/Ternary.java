@@ -4,5 +4,9 @@ package dev.genv.enforcer.model;
 public enum Ternary {
     YES,
     NO,
-    UNKNOWN
+    UNKNOWN;
+
+    public static Ternary of(boolean known) {
+        return known ? YES : NO;
+    }
 }

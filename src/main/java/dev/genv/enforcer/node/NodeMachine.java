@@ -26,6 +26,7 @@ import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.node.gpu.DeviceHolders;
 import dev.genv.enforcer.node.gpu.NvidiaDevices;
 import dev.genv.enforcer.node.gpu.NvidiaSmi;
+import dev.genv.enforcer.node.proc.AncestorReader;
 import dev.genv.enforcer.node.proc.ChildProcess;
 import dev.genv.enforcer.node.proc.Hangable;
 import dev.genv.enforcer.node.proc.LivenessReader;
@@ -34,7 +35,6 @@ import dev.genv.enforcer.node.proc.MachineFiles.ProgramFiles;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.proc.ProcessReader;
 import dev.genv.enforcer.node.proc.ProcessTurns.Turn;
-import dev.genv.enforcer.node.proc.RelationsReader;
 import dev.genv.enforcer.node.state.NodeState;
 import java.io.Closeable;
 import java.io.IOException;
@@ -134,16 +134,14 @@ public final class NodeMachine implements Machine, Closeable {
         var unexamined = new HashSet<>(listed);
         unexamined.removeAll(interest.reusedPids());
         var found = interest.deviceHolders() ? holders.search(unexamined) : DeviceHolders.Found.NONE;
-        var processFacts = RelationsReader.read(
-                searched,
-                processes.readAll(
-                        Stream.concat(listed.stream(), found.pids().stream()).toList(),
-                        interest.attributed(),
-                        interest.first()),
-                interest.settled());
+        var processFacts = processes.readAll(
+                Stream.concat(listed.stream(), found.pids().stream()).toList(),
+                interest.attributed(),
+                interest.first());
+        var ancestors = AncestorReader.read(searched, processFacts);
         var accountFacts = accounts.read(
                 interest,
-                processFacts.processes().stream()
+                processFacts.stream()
                         .flatMap(process -> process.uid() instanceof Reading.Value<Long>(var uid)
                                 ? Stream.of(uid)
                                 : Stream.empty()));
@@ -157,12 +155,9 @@ public final class NodeMachine implements Machine, Closeable {
                 accountFacts,
                 programFacts,
                 gpuFacts,
-                processFacts.processes().subList(0, listed.size()),
-                processFacts.related(),
-                processFacts.omission(),
-                found.facts(processFacts
-                        .processes()
-                        .subList(listed.size(), processFacts.processes().size())),
+                processFacts.subList(0, listed.size()),
+                ancestors,
+                found.facts(processFacts.subList(listed.size(), processFacts.size())),
                 differs ? earlierState : null,
                 stateFacts,
                 liveness.read(differs ? List.of(earlierState.envs(), stateFacts.envs()) : List.of(stateFacts.envs())),

@@ -125,18 +125,15 @@ public final class Observer {
         workloads.begin();
         var devices = live.devices(listing.devices(), findings);
         var excuses = new Excuses(live.environments(), devices, !findings.isMissing(SnapshotPart.ATTACHMENTS));
-        var related = RelatedProcesses.of(present.processes(), facts);
-        var session = memberships.begin(
-                machine(facts.machine()),
-                related,
-                findings.isMissing(SnapshotPart.ENVIRONMENTS) ? null : live.environments(),
-                facts.machine().beforeState());
+        var ancestors = Ancestors.of(facts);
         var observed = new HashMap<ProcessId, ProgramEnviron>();
         BiFunction<ObservedProcess, List<DeviceUsage>, GpuProcess> resolver = (process, usage) -> {
             observed.put(process.id(), process.environ());
+            var chain = ancestors.of(process);
             return excuses.apply(
-                    resolve(process, usage, session, live, findings),
-                    related.ancestors(process).map(ObservedProcess::pid));
+                    resolve(process, usage, chain, live, findings),
+                    chain.processes().stream().map(ObservedProcess::pid),
+                    chain.isComplete());
         };
         var listed = present.processes().stream()
                 .map(process -> resolver.apply(process, listing.usage().getOrDefault(process.pid(), List.of())))
@@ -182,18 +179,9 @@ public final class Observer {
                         statuses));
     }
 
-    /** Returns the pids that environments list or listed, to continue with them in another run of the service. */
-    public Listings listings() {
-        return memberships.listings();
-    }
-
     /** Returns the accounts that the name service found, to continue with them in another run of the service. */
     public KnownAccounts knownAccounts() {
         return known;
-    }
-
-    public void restore(Listings listings) {
-        memberships.restore(listings);
     }
 
     public void restore(KnownAccounts earlier) {
@@ -204,10 +192,10 @@ public final class Observer {
     private GpuProcess resolve(
             ObservedProcess process,
             List<DeviceUsage> usage,
-            MembershipResolver.Session session,
+            Ancestors.Chain ancestors,
             LiveState live,
             Findings findings) {
-        var decision = session.decide(process);
+        var decision = memberships.decide(process, ancestors);
         var membership = live.resolve(decision.membership(), process.pid(), findings);
         var workload = workloads.resolve(process.id(), process.facts().cgroup(), process.slurmJob());
         var immune = immunity.immunity(process);
@@ -232,7 +220,6 @@ public final class Observer {
     public ObservationRequest request(Set<ProcessId> verified, boolean asksStatus) {
         return new ObservationRequest(
                 verified,
-                memberships.settled(),
                 workloads.known(),
                 unlisted.needsDeviceMemory() || listedProcesses.needsDeviceMemory(),
                 asksStatus,

@@ -8,12 +8,10 @@ import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.linux.Environ;
 import dev.genv.enforcer.linux.ProcStat;
 import dev.genv.enforcer.linux.ProcStat.Addresses;
-import dev.genv.enforcer.linux.ProcStat.Cgroup;
 import dev.genv.enforcer.linux.ProcStat.Relations;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
-import java.util.List;
-import java.util.Objects;
+import dev.genv.enforcer.model.Ternary;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -46,7 +44,6 @@ public sealed interface ProcessIdentity {
             return new Gone();
         }
         var uid = facts.uid() instanceof Reading.Value<Long>(var number) ? number : null;
-        var pids = namespacePids(facts.namespacePids());
         return new Present(new ObservedProcess(
                 new ProcessId(facts.pid(), last.startTime()),
                 uid,
@@ -54,18 +51,16 @@ public sealed interface ProcessIdentity {
                 uid == null ? ProgramEnviron.UID_UNKNOWN : ProgramEnviron.of(facts.environ(), first, last),
                 first.relations().equals(last.relations()) ? last.relations() : null,
                 last.isKernelThread(),
-                cgroup(facts.cgroup()),
-                pids.isEmpty() ? null : pids.size(),
-                !pids.isEmpty() && pids.getLast().equals("1"),
+                namespaces(facts.namespacePids()),
                 facts));
     }
 
-    /** Returns the pids in the PID namespaces, the innermost one last; none if they are unknown. */
-    private static List<String> namespacePids(Reading<Bytes> reading) {
-        return reading instanceof Reading.Value<Bytes>(var content)
+    /** Returns the number of PID namespaces; null if it is unknown. */
+    private static @Nullable Integer namespaces(Reading<Bytes> pids) {
+        return pids instanceof Reading.Value<Bytes>(var content)
                         && NAMESPACE_PIDS.matcher(content.text()).matches()
-                ? List.of(content.text().split("\\s+"))
-                : List.of();
+                ? Integer.valueOf(content.text().split("\\s+").length)
+                : null;
     }
 
     /** Whether a process has certainly exited; a zombie has. */
@@ -90,19 +85,12 @@ public sealed interface ProcessIdentity {
                 : "its stat is unknown";
     }
 
-    private static Cgroup cgroup(Reading<Bytes> reading) {
-        return reading instanceof Reading.Value<Bytes>(var content) && content.length() < ProcessFacts.LARGEST_CGROUP
-                ? Cgroup.parse(content.text())
-                : Cgroup.UNKNOWN; // a longer one was cut off
-    }
-
     /**
-     * A process that existed unchanged while its parts were read. It is a witness for the membership of others, unless its uid is unknown.
+     * A process that existed unchanged while its parts were read.
      *
      * @param uid the real one; null if it could not be read, and then the environ is unavailable too
      * @param relations null if they changed while its parts were read
      * @param namespaces the number of PID namespaces that it is in; null if unknown
-     * @param firstOfNamespace whether it is the first process of its PID namespace, which adopts orphans
      */
     record ObservedProcess(
             ProcessId id,
@@ -111,9 +99,7 @@ public sealed interface ProcessIdentity {
             ProgramEnviron environ,
             @Nullable Relations relations,
             boolean kernelThread,
-            Cgroup cgroup,
             @Nullable Integer namespaces,
-            boolean firstOfNamespace,
             ProcessFacts facts) {
         private static final Long ROOT = 0L;
         private static final Pattern SLURM_JOB = Pattern.compile("[1-9][0-9]{0,9}");
@@ -127,15 +113,6 @@ public sealed interface ProcessIdentity {
             return environ.content() instanceof ProgramEnviron.Content.Intact(var named)
                     ? Optional.of(named)
                     : Optional.empty();
-        }
-
-        boolean names(String eid) {
-            return named().filter(new Membership.InEnvironment(eid)::equals).isPresent();
-        }
-
-        /** Whether it may name any environment. */
-        boolean isUnavailable() {
-            return environ.content() instanceof ProgramEnviron.Content.Unavailable;
         }
 
         /** Returns the job that its environ names, empty if it names none; null if it is not as execve(2) wrote it. */
@@ -156,27 +133,22 @@ public sealed interface ProcessIdentity {
             return ROOT.equals(uid) && (namespaces == null || namespaces < 2);
         }
 
-        /** Whether the other process has the same user, and is in the same container as far as PID namespaces show that. */
-        boolean hasUserOf(ObservedProcess other) {
-            return Objects.equals(uid, other.uid)
-                    && namespaces != null
-                    && namespaces.equals(other.namespaces)
-                    && (!ROOT.equals(uid) || cgroup.isSameUnit(other.cgroup));
-        }
-
-        /** The same without what was not read. */
-        boolean mayHaveUserOf(ObservedProcess other) {
-            return Objects.equals(uid, other.uid)
-                    && (namespaces == null || other.namespaces == null || namespaces.equals(other.namespaces));
+        /** Whether the other process has the same real uid, and for root also the same PID namespaces, if one of both is the other's ancestor. */
+        Ternary hasUserOf(ObservedProcess other) {
+            if (uid == null || other.uid == null) {
+                return Ternary.UNKNOWN;
+            }
+            if (!uid.equals(ROOT) || !uid.equals(other.uid)) {
+                return Ternary.of(uid.equals(other.uid));
+            }
+            return namespaces == null || other.namespaces == null
+                    ? Ternary.UNKNOWN
+                    : Ternary.of(namespaces.equals(other.namespaces));
         }
 
         /** Whether both are in one session. Those that began outside the PID namespace of the service have no id, which is 0. */
         boolean isInSessionOf(ObservedProcess other) {
             return session() != 0 && session() == other.session();
-        }
-
-        boolean isInGroupOf(ObservedProcess other) {
-            return isInSessionOf(other) && group() == other.group();
         }
 
         boolean leadsSession() {
@@ -186,10 +158,6 @@ public sealed interface ProcessIdentity {
         /** Returns the id of its session; 0 if unknown. */
         int session() {
             return relations == null ? 0 : relations.session();
-        }
-
-        private int group() {
-            return relations == null ? 0 : relations.group();
         }
     }
 

@@ -192,7 +192,7 @@ public final class MemoryVictims {
                 Snapshot snapshot, Environment environment, int device, List<GpuProcess> processes) {
             var byUser = new TreeMap<@Nullable Long, List<MemoryUse>>(UID);
             for (var process : processes) {
-                if (process.uses(device)) {
+                if (process.uses(device) && !process.isExcusedOn(device)) { // it may be of another environment
                     var memory = Objects.requireNonNullElse(process.memoryOn(device), Memory.ZERO);
                     byUser.computeIfAbsent(snapshot.userOf(process.uid(), environment), _ -> new ArrayList<>())
                             .add(new MemoryUse(snapshot.host(), process, memory));

@@ -31,6 +31,7 @@ import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import com.fasterxml.jackson.datatype.jsr310.JavaTimeModule;
 import dev.genv.enforcer.genv.NullableComponents;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Membership.MembershipSource;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.HostDetails;
@@ -47,6 +48,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
@@ -160,6 +162,7 @@ public final class RecordJson {
         module.setMixInAnnotation(Unlisted.class, WithoutDetails.class);
         module.setMixInAnnotation(SubordinateUids.class, RangesForm.class);
         module.addDeserializer(RuleDefinition.class, new RuleReader());
+        module.addDeserializer(MembershipSource.class, new SourceReader());
         return module;
     }
 
@@ -196,6 +199,24 @@ public final class RecordJson {
     private interface RuleForm {
         @JsonValue
         String name();
+    }
+
+    /** Other versions inferred memberships from other processes than ancestors. */
+    private static final class SourceReader extends StdDeserializer<MembershipSource> {
+        private static final long serialVersionUID = 1L;
+
+        SourceReader() {
+            super(MembershipSource.class);
+        }
+
+        @Override
+        public MembershipSource deserialize(JsonParser parser, DeserializationContext context) throws IOException {
+            var name = parser.getText();
+            return Stream.of(MembershipSource.values())
+                    .filter(source -> source.name().equals(name))
+                    .findFirst()
+                    .orElse(MembershipSource.ANCESTOR);
+        }
     }
 
     /** Fails for a rule that this version does not have. */

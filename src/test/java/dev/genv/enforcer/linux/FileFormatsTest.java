@@ -26,7 +26,7 @@ class FileFormatsTest {
         """;
 
     private static final long ORDINARY = 4194304;
-    private static final ProcStat.Relations RELATIONS = new ProcStat.Relations(16868, 16868, 14857);
+    private static final ProcStat.Relations RELATIONS = new ProcStat.Relations(16868, 14857);
     private static final ProcStat.Addresses ADDRESSES =
             new ProcStat.Addresses(140727971764955L, 140727971764963L, 140727971764963L, 140727971766249L);
 

@@ -18,7 +18,6 @@ import dev.genv.enforcer.host.HostFacts.MachineFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
-import dev.genv.enforcer.host.HostFacts.RelatedOmission;
 import dev.genv.enforcer.host.HostFacts.VerifiedProcess;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
@@ -328,14 +327,20 @@ final class FactsMachine {
                         .toList(),
                 new GpuFacts(Reading.of(apps), Reading.of(gpus), gpusAreCurrent, Reading.of(status)),
                 listed.stream().map(this::process).toList(),
-                List.of(),
-                RelatedOmission.NONE,
+                ancestors(listed),
                 new HolderFacts(driven, holding, unexamined),
                 null,
                 directory(),
                 new LivenessFacts(isProcReadable ? Reading.of(running) : Reading.failed(Failure.OTHER, "why"), kernels),
                 enforcers,
                 List.of(new VerifiedProcess(812, process(812).before())));
+    }
+
+    private List<ProcessFacts> ancestors(List<Integer> listed) {
+        return processes.keySet().stream()
+                .filter(pid -> !listed.contains(pid) && !holders.containsKey(pid))
+                .map(this::process)
+                .toList();
     }
 
     private Reading<Long> uidOf(String user) {

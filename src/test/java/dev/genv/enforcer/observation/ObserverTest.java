@@ -125,6 +125,18 @@ class ObserverTest {
             812 outside; envs a:0::812
             → 812 of alice outside excused on [0], disputed a, 0:a
 
+            no id, and environments that list an ancestor, also above one without an id, but not above one of another user
+            812 outside parent 900; 900 outside parent 901; 901 outside; envs a:1003:alice:901; see; 900 uid 1004; see
+            → 812 of alice outside excused on [0], env a, 0:a → 812 of alice outside, env a, 0:a
+
+            no id, and an ancestor that was not read: each environment of the user may list it
+            812 outside parent 900; 901 id a; envs a:1003:alice:901; see; envs a:1004:bob:901; 901 uid 1004; see
+            → 812 of alice outside excused on [0], env a, 0:a → 812 of alice outside, env a, 0:a
+
+            an overwritten environ, an ancestor that names an environment, and one that lists this ancestor
+            812 outside overwritten parent 900; 900 id b; envs a:1003:alice:900 b:1003:alice:900; see; devices 0:b 1:a; see
+            → 812 of alice in b by ANCESTOR excused on [0], env a, env b, 0:a → 812 of alice in b by ANCESTOR, env a, env b, 0:b, 1:a
+
             no id, a listed pid, and unreadable attachments: the environment may hold the device
             812 outside; write devices ; see
             → 812 of alice outside excused on [0], env a, without ATTACHMENTS, STATE_UNREADABLE
@@ -183,7 +195,7 @@ class ObserverTest {
 
             an overwritten environ, and an unreadable envs.json
             812 outside overwritten; write envs ; see; text
-            → 812 of alice unknown, without ENVIRONMENTS, STATE_UNREADABLE, MEMBERSHIP_UNKNOWN → process 812 is not checked: it has overwritten its environ, and it is unknown which environments list its ancestors
+            → 812 of alice unknown, without ENVIRONMENTS, STATE_UNREADABLE, MEMBERSHIP_UNKNOWN → process 812 is not checked: it has overwritten its environ, and no ancestor shows to which environment it belongs
             """;
 
     private static final String EXEMPT = """

@@ -112,6 +112,7 @@ record PolicyOracle(Fleet fleet, Limits limits, Limits memory) {
                         && process.usage().stream()
                                 .anyMatch(use -> use.memory() != null
                                         && use.memory().bytes() > 0
+                                        && !process.isExcusedOn(use.device())
                                         && isOver(snapshot, environment, use.device(), process.uid()));
             case "env-owner" ->
                 !snapshot.missing().contains(SnapshotPart.PROCESSES)
@@ -176,6 +177,7 @@ record PolicyOracle(Fleet fleet, Limits limits, Limits memory) {
                 if (environment.equals(environmentOf(snapshot, process))
                         && Objects.equals(process.uid(), uid)
                         && use.device() == index
+                        && !process.isExcusedOn(index)
                         && use.memory() != null) {
                     used = used.add(BigInteger.valueOf(use.memory().bytes()));
                 }

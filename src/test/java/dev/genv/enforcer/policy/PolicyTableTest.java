@@ -171,6 +171,12 @@ class PolicyTableTest {
         process 2 in a on 0=900mi
         → nothing
 
+        nor for that of its nearest ancestor, if another one excuses it there
+        env a capacity 1000mi on 0,1
+        process 1 in a excused 0 on 0=1100mi,1=900mi
+        process 2 in a on 1=200mi
+        → terminate 2
+
         excused is no exemption from the memory of its user
         memory 1000
         process 1 excused 0 on 0=1100mi

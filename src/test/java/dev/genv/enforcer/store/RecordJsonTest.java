@@ -7,6 +7,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.Membership.MembershipSource;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Ternary;
 import java.util.List;
@@ -55,6 +56,19 @@ class RecordJsonTest {
         var immunity = new Immunity(Immunity.Kind.EXEMPT, "so");
         assertThat(RecordJson.read(RecordJson.text(immunity).replace(",\"is_certain\":true", ""), Immunity.class))
                 .hasValue(immunity);
+    }
+
+    /** They inferred memberships from other processes than ancestors too. */
+    @Test
+    void processWhoseMembershipAnEarlierVersionInferredIsRead() {
+        var process = new GpuProcess(
+                        new ProcessId(7, 100), 1003L, "python", new Membership.InEnvironment("a"), List.of())
+                .with(new Membership.InEnvironment("a"), MembershipSource.ANCESTOR);
+        for (var source : List.of("LISTED", "SESSION", "CGROUP")) {
+            var earlier = RecordJson.text(process).replace("ANCESTOR", source);
+            assertThat(earlier).contains(source);
+            assertThat(RecordJson.read(earlier, GpuProcess.class)).hasValue(process);
+        }
     }
 
     @ParameterizedTest

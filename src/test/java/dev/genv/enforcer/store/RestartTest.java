@@ -18,7 +18,6 @@ import dev.genv.enforcer.enforcement.record.Store.CycleCommit;
 import dev.genv.enforcer.enforcement.record.Store.Restored;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.observation.AccountReader.KnownAccounts;
-import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.observation.NameService.Found;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
@@ -37,7 +36,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.function.IntPredicate;
@@ -53,27 +51,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 class RestartTest extends StoreFixture {
     private static final HostBuilder STRAY = host().devices(2).with(process(7).uses(0));
 
-    /** A process keeps the environment of its shell, also if the shell is struck from the list and the service is restarted. */
-    @Test
-    void listedPidsAreRememberedUntilAReboot() throws IOException {
-        var listing = new Listings.Listing(Optional.of("a"), 1003L, 900);
-        var listings = new Listings("machine boot", 5L, Map.of(7, listing), Map.of(8, 700L), 0, Set.of(1003L));
-        cycle();
-        node.setMachine("machine boot").restore(new Remembered(listings, KnownAccounts.NONE));
-        cycle();
-        node.restore(Remembered.NOTHING);
-        restart();
-        cycle();
-        assertThat(node.remembered().listings()).isEqualTo(listings);
-    }
-
     /** A directory may be down after a reboot, so the accounts that it showed are remembered. */
     @Test
     void accountsAreRememberedOverAReboot() throws IOException {
         var found = Map.of("svc-infer", new Found(70_011, 1_800_000_000));
         var accounts = new KnownAccounts("0123456789abcdef", found, found);
         cycle();
-        node.restore(new Remembered(Listings.NONE, accounts));
+        node.restore(new Remembered(accounts));
         cycle();
         for (var boot : List.of("boot 1", "boot 2")) {
             node.restore(Remembered.NOTHING);

@@ -3,7 +3,6 @@ package dev.genv.enforcer.enforcement.host;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.AccountReader.KnownAccounts;
-import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.policy.Action;
 import java.util.List;
 import java.util.Set;
@@ -25,11 +24,10 @@ public interface Host {
     /**
      * What the observations of a machine depend on besides its facts.
      *
-     * @param listings the pids that environments list or listed
      * @param accounts what its name service found
      */
-    record Remembered(Listings listings, KnownAccounts accounts) {
-        public static final Remembered NOTHING = new Remembered(Listings.NONE, KnownAccounts.NONE);
+    record Remembered(KnownAccounts accounts) {
+        public static final Remembered NOTHING = new Remembered(KnownAccounts.NONE);
     }
 
     /**

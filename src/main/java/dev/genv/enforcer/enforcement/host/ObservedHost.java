@@ -81,7 +81,6 @@ public final class ObservedHost implements Host {
 
     @Override
     public void restore(Remembered earlier) {
-        observer.restore(earlier.listings());
         observer.restore(earlier.accounts());
         remembered = earlier;
     }
@@ -103,7 +102,7 @@ public final class ObservedHost implements Host {
         statusAskedAt = asksStatus ? Long.valueOf(begun) : statusAskedAt;
         devices = facts.state().devices();
         readOnlyReason = snapshot.details().readOnlyReason();
-        remembered = new Remembered(observer.listings(), observer.knownAccounts());
+        remembered = new Remembered(observer.knownAccounts());
         check.recordObservation();
         return snapshot;
     }

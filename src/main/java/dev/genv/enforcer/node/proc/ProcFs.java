@@ -164,17 +164,6 @@ public final class ProcFs {
     }
 
     /**
-     * Returns its pids in the PID namespaces, the innermost one last.
-     *
-     * @throws IOException also if {@code status} does not contain them
-     */
-    Bytes namespacePids(int pid) throws IOException {
-        return ProcStatus.namespacePids(Descriptor.readKernelFile(name(pid, "status"), LARGEST_OTHER))
-                .map(pids -> Bytes.of(pids.getBytes(StandardCharsets.US_ASCII)))
-                .orElseThrow(() -> new IOException("status has no NSpid"));
-    }
-
-    /**
      * Returns the environ of a process.
      *
      * @param uid the real uid of the process

@@ -11,11 +11,13 @@ import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.linux.Environ;
 import dev.genv.enforcer.linux.ProcStat;
+import dev.genv.enforcer.linux.ProcStat.ProcStatus;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.node.proc.MachineFiles.ProgramFiles;
 import dev.genv.enforcer.node.proc.ProcessTurns.Turn;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -66,7 +68,8 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
         var begun = inOrder.stream().map(this::begin).toList();
         var byPid = inTurns(
                         begun,
-                        process -> owner(process.uid),
+                        process -> process.uid,
+                        TIME,
                         turn -> read(turn.process(), true, turn.inTime(), id -> !attributed.contains(id)))
                 .stream()
                 .collect(Collectors.toMap(ProcessFacts::pid, Function.identity()));
@@ -76,13 +79,19 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
     /** Reads something of several processes in turns of their owners, and returns it in that order. */
     public <T> List<T> inTurns(Collection<Integer> pids, Function<Turn<Integer>, T> reading)
             throws InterruptedException {
-        return inTurns(pids, pid -> owner(uid(pid)), reading);
+        return inTurns(pids, this::uid, TIME, reading);
     }
 
-    private <P, T> List<T> inTurns(Collection<P> processes, Function<P, Object> owner, Function<Turn<P>, T> reading)
+    /**
+     * The same in this time.
+     *
+     * @param uid returns the real uid of a process
+     */
+    <P, T> List<T> inTurns(
+            Collection<P> processes, Function<P, Reading<Long>> uid, Duration time, Function<Turn<P>, T> reading)
             throws InterruptedException {
         var results = new ArrayList<T>();
-        var turns = new ProcessTurns<>(processes, owner, TIME, nanos);
+        var turns = new ProcessTurns<>(processes, process -> owner(uid.apply(process)), time, nanos);
         while (turns.hasNext()) {
             results.add(reading.apply(turns.next()));
             if (Thread.interrupted()) {
@@ -98,16 +107,51 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
     }
 
     /** What is read of a process before its turn is known, which it decides. */
-    private record Begun(int pid, Reading<Bytes> stat, Reading<Long> uid) {}
+    private record Begun(int pid, Reading<Bytes> stat, Reading<Long> uid, Reading<Bytes> namespacePids) {}
 
     private Begun begin(int pid) {
         var stat = proc.statBytes(pid);
-        return new Begun(pid, stat, uid(pid));
+        var status = reading(() -> {
+            var content = proc.status(pid);
+            return content == null ? unread() : Reading.of(Bytes.of(content));
+        });
+        return new Begun(pid, stat, status.flatMap(ProcessReader::uid), status.flatMap(ProcessReader::namespacePids));
+    }
+
+    private static Reading<Long> uid(Bytes status) {
+        var uid = ProcStatus.realUid(status.array());
+        return uid == ProcStatus.NONE ? unread() : Reading.of(uid);
+    }
+
+    private static Reading<Bytes> namespacePids(Bytes status) {
+        return ProcStatus.namespacePids(status.array())
+                .map(pids -> Reading.of(Bytes.of(pids.getBytes(StandardCharsets.US_ASCII))))
+                .orElseGet(() -> Reading.failed(Failure.OTHER, "status has no NSpid"));
     }
 
     /** Reads one process without its cgroup. */
     public ProcessFacts read(int pid) {
         return read(begin(pid), true, true, _ -> false);
+    }
+
+    /** Reads an ancestor without what the kernel takes from its memory. */
+    ProcessFacts readAncestor(int pid) {
+        var process = begin(pid);
+        return new ProcessFacts(
+                pid,
+                process.stat,
+                process.uid,
+                ProcessFacts.skipped(),
+                ProcessFacts.skipped(),
+                ProcessFacts.skipped(),
+                process.namespacePids,
+                process.stat);
+    }
+
+    /** Adds the environ of an ancestor. */
+    ProcessFacts withEnviron(ProcessFacts ancestor, boolean inTime) {
+        var begun = new Begun(ancestor.pid(), ancestor.before(), ancestor.uid(), ancestor.namespacePids());
+        return read(begun, false, inTime, _ -> false);
     }
 
     private ProcessFacts read(
@@ -126,7 +170,7 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
                 owner == null ? unread() : withEnviron ? reading(() -> environ(id, owner, stat.get())) : NO_TIME,
                 withProgram ? reading(() -> ProgramFiles.ofProcess(proc, pid)) : ProcessFacts.skipped(),
                 withCgroup.test(id) ? cgroup(pid) : ProcessFacts.skipped(),
-                ProcessFacts.skipped(),
+                process.namespacePids,
                 withProgram ? Reading.of(parent(stat.get().relations().parent())) : ProcessFacts.skipped(),
                 proc.statBytes(pid));
     }
@@ -137,24 +181,6 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
                 pid,
                 uid,
                 uid.equals(Reading.of(0L)) ? reading(() -> ProgramFiles.ofProcess(proc, pid)) : ProcessFacts.skipped());
-    }
-
-    ProcessFacts readRelated(int pid) {
-        return withRelations(read(begin(pid), false, true, _ -> false));
-    }
-
-    /** Returns the facts with the cgroup and the pids in the PID namespaces. */
-    ProcessFacts withRelations(ProcessFacts facts) {
-        return new ProcessFacts(
-                facts.pid(),
-                facts.before(),
-                facts.uid(),
-                facts.environ(),
-                facts.executable(),
-                cgroup(facts.pid()),
-                reading(() -> Reading.of(proc.namespacePids(facts.pid()))),
-                facts.parent(),
-                proc.statBytes(facts.pid()));
     }
 
     private Reading<Bytes> cgroup(int pid) {

@@ -141,7 +141,7 @@ final class AgentCommand {
 
         /** The first one defines what the others need. */
         private static final String PARTS = Stream.of(
-                        ("base children files trusted machine processes relations gpu devices"
+                        ("base children files trusted machine processes ancestors gpu devices"
                                         + " holders state lease observe act serve")
                                 .split(" "))
                 .map(AgentProgram::load)

@@ -121,21 +121,19 @@ class Machine:
     def cgroup(self, pid):
         return read_file(self.path(pid, "cgroup"), LARGEST_CGROUP)
 
-    def origin(self, pid):
-        """Returns the parts of ProcessFacts that tell containers and services apart."""
-        return {"cgroup": reading(self.cgroup, pid), "namespacePids": reading(self.status, pid, b"NSpid")}
+    def namespace_pids(self, pid):
+        return self.status(pid, b"NSpid")
 
-    def process(self, pid, is_related=False):
-        """Yields the parts of ProcessFacts of a listed or a related process. What may hang comes last."""
+    def process(self, pid, is_ancestor=False):
+        """Yields the parts of ProcessFacts of a listed process or of an ancestor. What may hang comes last."""
         try:
             before = self.stat(pid)
-            yield {"before": {"value": before}, "uid": reading(self.uid, pid)}
-            if is_related:
-                yield self.origin(pid)
-            elif self.attributed is not None and (b"%d" % pid, fields(before)[19]) not in self.attributed:
+            yield {"before": {"value": before}, "uid": reading(self.uid, pid),
+                   "namespacePids": reading(self.namespace_pids, pid)}
+            if not is_ancestor and self.attributed is not None and (b"%d" % pid, fields(before)[19]) not in self.attributed:
                 yield {"cgroup": reading(self.cgroup, pid)}
             yield {"environ": reading(self.environ, pid, before)}
-            if not is_related:
+            if not is_ancestor:
                 parent = int(fields(before)[1] or 0)
                 facts = {"pid": parent, "uid": reading(self.uid, parent), "executable": failed("SKIPPED")}
                 is_of_root = facts["uid"].get("value") == 0

@@ -159,7 +159,7 @@ def observe(machine):
     facts["holders"] = holder_facts(machine, set(pids) - set(request["reusedPids"]))
     subjects = facts["processes"] + [holder["process"] for holder in facts["holders"]["holders"]]
     facts["accounts"].update(account_facts(machine, etc + "/passwd", subjects))
-    facts["related"], facts["relatedOmission"] = related_facts(machine, subjects)
+    facts["ancestors"] = ancestor_facts(machine, subjects)
     facts["machine"]["beforeState"] = machine.ticks()
     facts["earlierState"], facts["state"], directory = last_state(machine, earlier)
     facts["access"] = access_facts(machine, directory["isWritable"])
@@ -179,9 +179,9 @@ def shorten(facts):
         return len(to_json(facts)) > LARGEST_ANSWER
 
     if is_too_long():
-        facts.update(related=[], relatedOmission={"ofAnyUser": True, "uids": []})
+        facts["ancestors"] = []
         for fact in facts["processes"]:
-            fact.update(cgroup=failed("SKIPPED"), namespacePids=failed("SKIPPED"))
+            fact["cgroup"] = failed("SKIPPED")
         if is_too_long() and len(to_json(facts["liveness"])) > LARGEST_LIVENESS:
             facts["liveness"] = {"processes": TOO_LONG, "kernels": {"files": [], "unsearched": TOO_LONG["reason"]}}
         for fact in facts["processes"] if is_too_long() else []:

@@ -111,13 +111,14 @@ class Memories:
         for pid in pids:
             fact = values.get(pid, {})
             missing = fact.pop("missing", self.failures.get(pid, failed("SKIPPED")))
-            for key, read_now in (("before", self.machine.stat), ("uid", self.machine.uid), ("after", self.machine.stat)):
+            for key, read_now in (("before", self.machine.stat), ("uid", self.machine.uid),
+                                  ("namespacePids", self.machine.namespace_pids), ("after", self.machine.stat)):
                 if key not in fact:
                     fact[key] = missing if missing["failure"] == "ABSENT" else reading(read_now, pid)
             if "environ" not in fact and missing["failure"] != "ABSENT" and self.machine.attributed is not None:
                 fact.setdefault("cgroup", reading(self.machine.cgroup, pid))
             unread = failed("SKIPPED")
-            known = dict(environ=missing, executable=missing, cgroup=unread, namespacePids=unread, parent=unread)
+            known = dict(environ=missing, executable=missing, cgroup=unread, parent=unread)
             facts.append(dict(known, pid=pid, **fact))
         return facts
 

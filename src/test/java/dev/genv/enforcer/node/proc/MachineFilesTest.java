@@ -33,7 +33,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 @Timeout(600)
 class MachineFilesTest {
-    private static final ObservationRequest NOTHING = new ObservationRequest(Set.of(), Set.of());
+    private static final ObservationRequest NOTHING = new ObservationRequest(Set.of());
     private final FakeProc fake;
     private final MachineFiles machine;
 
@@ -237,7 +237,6 @@ class MachineFilesTest {
     private static ObservationRequest request(
             List<String> accounts, Set<Long> known, int more, List<String> users, SubordinateUids subordinateUids) {
         return new ObservationRequest(
-                Set.of(),
                 Set.of(),
                 Set.of(),
                 false,

@@ -9,7 +9,6 @@ import dev.genv.enforcer.host.HostFacts.LivenessFacts.Kernels;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
-import dev.genv.enforcer.host.HostFacts.RelatedOmission;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.host.StateFacts.StateFile;
@@ -175,18 +174,19 @@ class ProcessReaderTest {
         assertThat(files.statBytes(812)).isEqualTo(Reading.failed(Failure.OTHER, "Too many levels of symbolic links"));
     }
 
-    /** {@code RelationsTableTest} has which processes are read. */
+    /** {@code AncestorsTableTest} has which processes are read. */
     @Test
-    void readingOfRelationsStopsWhenTheTimeIsOver() throws IOException {
-        proc.process(812).environ("HOME=/").overwrite();
-        proc.process(40).session(812);
-        var relations = RelationsReader.read(
-                reader,
-                List.of(reader.read(812)),
-                Set.of(),
-                () -> nanos += Duration.ofSeconds(1).toNanos());
-        assertThat(relations.omission()).isEqualTo(RelatedOmission.OF_ANY_USER);
-        assertThat(relations.related()).isEmpty();
+    void readingOfAncestorsStopsWhenTheTimeIsOver() throws IOException, InterruptedException {
+        proc.process(812).parent(400).environ("HOME=/").overwrite();
+        proc.process(400);
+        proc.process(813).parent(401).environ("HOME=/").overwrite();
+        proc.process(401);
+        var slow = new ProcessReader(files, () -> nanos += Duration.ofSeconds(1).toNanos());
+        var found = AncestorReader.read(slow, List.of(reader.read(812), reader.read(813)));
+        assertThat(found).singleElement().satisfies(ancestor -> {
+            assertThat(ancestor.pid()).isEqualTo(400);
+            assertThat(ancestor.environ()).isInstanceOf(Reading.Value.class);
+        });
     }
 
     // The turns of the owners.

@@ -15,7 +15,6 @@ import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
-import dev.genv.enforcer.observation.Listings;
 import dev.genv.enforcer.observation.table.FakeMachine.Hands;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
@@ -517,13 +516,6 @@ class ActionTableTest {
         }
         assertThat(child.isAlive()).isTrue();
         assertThat(devices).hasContent(files("a", "b").devicesJson());
-    }
-
-    @Test
-    void pidsThatEnvironmentsListAreKeptForTheNextRun() throws Exception {
-        files("a", "b").env("15971", 1003, null, null, child.pid()).write();
-        host.observe(Set.of());
-        assertThat(host.remembered().listings()).isNotEqualTo(Listings.NONE);
     }
 
     /** For kill(2) such a pid means a group, or every process. */

@@ -132,7 +132,6 @@ class FakeMachine {
                 .observe(new ObservationRequest(
                         Set.of(),
                         Set.of(),
-                        Set.of(),
                         false,
                         false,
                         true,

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.observation.table;
 
 import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
+import static dev.genv.enforcer.observation.table.DescribedMachine.BOB;
 import static dev.genv.enforcer.observation.table.DescribedMachine.device;
 import static dev.genv.enforcer.observation.table.DescribedMachine.env;
 import static dev.genv.enforcer.observation.table.FactRow.row;
@@ -12,16 +13,15 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.testsupport.fake.FakeProc.FakeProcess;
 import java.io.IOException;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Consumer;
 
 /** A listed process that has overwritten its environ. Environment a of alice is active. */
 final class MembershipRows {
     private static final String ID = "GENV_ENVIRONMENT_ID=";
-    private static final String SCOPE = "/user.slice/user-1003.slice/session-3.scope";
     private static final String PROBLEM =
             "MEMBERSHIP_UNKNOWN: process 812 is not checked: it has overwritten its environ, and ";
-    private static final String NOTHING_FOUND =
-            PROBLEM + "neither its ancestors nor its session or cgroup show to which environment it belongs";
+    private static final String NOTHING_FOUND = PROBLEM + "no ancestor shows to which environment it belongs";
 
     static final List<FactRow> ROWS = List.of(
             row("an overwritten environ in which an id is still readable", machine -> {
@@ -38,19 +38,46 @@ final class MembershipRows {
                         overwritten(machine, 900).session(900);
                     })
                     .check(membership("b", MembershipSource.ANCESTOR)),
-            row("a listed ancestor, and a process of its session that names the environment", machine -> {
+            row("an ancestor that names no environment", machine -> {
                         related(machine, ALICE, "HOME=/");
                         overwritten(machine, 900).session(900);
-                        machine.process(901, ALICE, ID + "b").session(900);
-                        machine.envs(env("b", ALICE, "alice", "900"));
-                        machine.devices(device(0, "b"), device(1));
                     })
-                    .check(membership("b", MembershipSource.LISTED)),
-            row("a process of its scope that names an environment", machine -> {
-                        related(machine, ALICE, ID + "b").cgroup(SCOPE);
-                        overwritten(machine, 1).cgroup(SCOPE);
+                    .problem(NOTHING_FOUND),
+            row("an ancestor that has exited", machine -> overwritten(machine, 901))
+                    .problem(PROBLEM + "its ancestors cannot be read"),
+            row("an overwritten environ, and an environment that lists an ancestor", machine -> {
+                        related(machine, ALICE, "HOME=/");
+                        overwritten(machine, 900).session(900);
+                        machine.envs(env("a", ALICE, "alice", "900"));
                     })
-                    .check(membership("b", MembershipSource.CGROUP)),
+                    .problem(NOTHING_FOUND)
+                    .check(excused(Set.of(0))),
+            row("no id, and an environment that lists an ancestor above another one", machine -> {
+                        related(machine, ALICE, "HOME=/").parent(901);
+                        machine.process(901, ALICE, "HOME=/");
+                        machine.process(812, ALICE, "HOME=/").parent(900);
+                        machine.envs(env("a", ALICE, "alice", "901"));
+                    })
+                    .check(excused(Set.of(0))),
+            row("no id, and an environment that lists an ancestor of another user", machine -> {
+                        related(machine, BOB, "HOME=/");
+                        machine.process(950, ALICE);
+                        machine.process(812, ALICE, "HOME=/").parent(900);
+                        machine.envs(env("a", ALICE, "alice", "900"), env("b", BOB, "bob", "900"));
+                        machine.devices(device(0, "b"), device(1, "a"));
+                    })
+                    .check(excused(Set.of())),
+            row("root in a container", machine -> {
+                        related(machine, 0, ID + "a").namespacePids("900\t1");
+                        overwritten(machine, 900).session(900).uid(0).namespacePids("812\t7");
+                    })
+                    .check(membership("a", MembershipSource.ANCESTOR)),
+            row("root outside of containers", machine -> {
+                        related(machine, 0, ID + "a");
+                        overwritten(machine, 900).session(900).uid(0);
+                        machine.overwrittenIsOutside = true;
+                    })
+                    .problem(PROBLEM + "root starts programs for all users, so its other processes prove nothing"),
             row("a first thread that has exited, and an ancestor that names an environment", machine -> {
                         related(machine, ALICE, ID + "b");
                         var process = overwritten(machine, 900)
@@ -74,6 +101,12 @@ final class MembershipRows {
     /** Process 900, to which process 812 is related. */
     private static FakeProcess related(DescribedMachine machine, long uid, String variable) throws IOException {
         return machine.process(900, uid, variable);
+    }
+
+    private static Consumer<Snapshot> excused(Set<Integer> devices) {
+        return seen -> assertThat(seen.processes())
+                .singleElement()
+                .satisfies(process -> assertThat(process.excused()).isEqualTo(devices));
     }
 
     private static Consumer<Snapshot> membership(String eid, MembershipSource by) {

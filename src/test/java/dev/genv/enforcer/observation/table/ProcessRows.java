@@ -120,7 +120,7 @@ final class ProcessRows {
                         machine.envs(env("a", ALICE, "alice", "900"));
                     })
                     .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: it has overwritten its environ, and"
-                            + " neither its ancestors nor its session or cgroup show to which environment it belongs"),
+                            + " no ancestor shows to which environment it belongs"),
             row("a first thread that has exited, and other threads that may not be traced", machine -> {
                         var process =
                                 machine.process(812, ALICE, ID + "a").threads(2).state('Z');

@@ -154,7 +154,6 @@ class RealDirectoryTest {
                         new ObservationRequest(
                                 Set.of(),
                                 Set.of(),
-                                Set.of(),
                                 false,
                                 false,
                                 false,

@@ -7,7 +7,6 @@ import static org.awaitility.Awaitility.await;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import java.io.IOException;
-import java.math.BigInteger;
 import java.nio.file.Files;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -175,39 +174,20 @@ class PythonObservationTest extends PythonFixture {
         return listed(proc, pid);
     }
 
-    /** Any process can move the bounds of its environ. */
+    /** What takes too long is unknown, so that it decides nothing. */
     @Test
-    void environThatIsNotBetweenItsBoundsNeedsRelations() throws Exception {
-        proc.process(400);
-        assertThat(related(process(500).parent(400).environ("A=B", "C="))).isEmpty();
-        for (var field : List.of(50, 51)) { // of proc_pid_stat(5): where the environ begins and ends
-            var process = process(500).parent(400).environ("A=B");
-            var stat = Files.readString(process.file("stat")).strip().split(" ", -1);
-            stat[field - 1] =
-                    new BigInteger(stat[field - 1]).add(BigInteger.ONE).toString();
-            Files.writeString(process.file("stat"), String.join(" ", stat) + "\n");
-            assertThat(related(process)).containsExactly("400");
-        }
-        assertThat(related(process(500).parent(400).withoutEnvironment()))
-                .as("it exits")
-                .isEmpty();
-    }
-
-    private List<String> related(FakeProc.FakeProcess process) throws Exception {
-        assertThat(process).isNotNull();
-        return machine.facts().get("related").findValuesAsText("pid");
-    }
-
-    @Test
-    void hangingRelatedProcessIsLeftOut() throws Exception {
+    void hangingAncestorIsAnsweredWithoutItsEnviron() throws Exception {
         machine.request.put("budget", 20);
         process(500).parent(400).uid(1003).environ("A=B").overwrite();
         hang(proc.process(400).parent(300).uid(1003), "environ");
         proc.process(300).uid(1003);
         var facts = machine.facts();
-        assertThat(facts.get("related").findValuesAsText("pid")).containsExactly("300", "400");
-        assertThat(facts.get("relatedOmission")).hasToString("{\"ofAnyUser\":false,\"uids\":[1003]}");
-        assertThat(facts.at("/related/1/environ/failure").asText()).isIn("TIMEOUT", "NO_TIME");
+        assertThat(facts.get("ancestors").findValuesAsText("pid")).containsExactlyInAnyOrder("300", "400");
+        for (var ancestor : facts.get("ancestors")) {
+            if (ancestor.get("pid").asInt() == 400) {
+                assertThat(ancestor.at("/environ/failure").asText()).isIn("TIMEOUT", "NO_TIME");
+            }
+        }
     }
 
     /** The first process of uid 2000 takes its owner a second, and all of uid 2001 together take less. */
@@ -274,20 +254,19 @@ class PythonObservationTest extends PythonFixture {
 
     /** Users make the answer too long, without which no rule acts on the machine. */
     @Test
-    void relationsAreOmittedFirstFromALongAnswer() throws Exception {
-        machine.setGpuProcesses(IntStream.range(1000, 1300).toArray());
+    void ancestorsAreOmittedFirstFromALongAnswer() throws Exception {
+        machine.setGpuProcesses(IntStream.range(1000, 1600).toArray());
         for (var pid = 1000; pid < 1700; pid++) {
             proc.process(pid)
+                    .parent(1600 + pid % 100)
                     .environ("title", "GENV_ENVIRONMENT_ID=" + "x".repeat(4096))
                     .cgroup("/user.slice/%s/job.scope".formatted("x".repeat(4000)));
         }
         var facts = shortened();
-        assertThat(facts.at("/relatedOmission/ofAnyUser").asBoolean()).isTrue();
-        assertThat(facts.get("related")).isEmpty();
-        assertThat(facts.get("processes")).hasSize(300).allSatisfy(process -> {
+        assertThat(facts.get("ancestors")).isEmpty();
+        assertThat(facts.get("processes")).hasSize(600).allSatisfy(process -> {
             assertThat(process.at("/environ/value/id").asText()).hasSizeGreaterThan(4096);
             assertThat(process.at("/cgroup/failure").asText()).isEqualTo("SKIPPED");
-            assertThat(process.at("/namespacePids/failure").asText()).isEqualTo("SKIPPED");
         });
         assertThat(facts.at("/liveness/processes/value").isArray()).isTrue();
     }

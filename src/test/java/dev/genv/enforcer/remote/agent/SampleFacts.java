@@ -19,7 +19,6 @@ import dev.genv.enforcer.host.HostFacts.MachineFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
-import dev.genv.enforcer.host.HostFacts.RelatedOmission;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.host.StateFacts;
@@ -81,7 +80,6 @@ public final class SampleFacts {
                     Reading.of(bytes("0::/x\n")),
                     Reading.of(bytes("9\t1")),
                     Reading.of(bytes("9 (x) S")))),
-            new RelatedOmission(false, Set.of(1000L)),
             new HolderFacts(
                     List.of(bytes("Device Minor: \t 0\n")),
                     List.of(new HolderFacts.Holder(

@@ -44,7 +44,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** A real OpenSSH server with a real sudo: one agent for all observations and what becomes of it, and logins. */
 class OpenSshTest extends ServerTest {
-    private static final ObservationRequest NOTHING = new ObservationRequest(Set.of(), Set.of());
+    private static final ObservationRequest NOTHING = new ObservationRequest(Set.of());
 
     private RealHosts hosts;
     private RealSshd host;

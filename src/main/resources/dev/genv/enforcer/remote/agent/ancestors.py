@@ -1,0 +1,40 @@
+"""The ancestors of processes whose environs show no environment."""
+MOST_ANCESTORS, MOST_STEPS = 512, 64
+
+
+def is_overwritten(fact):
+    """Whether an environ is not as execve(2) wrote it: strings NAME=VALUE between the arguments and its own end."""
+    environ, stat = fact["environ"]["value"], fields(fact["before"].get("value", b""))
+    arguments_end, start, end = (int(field or 0) for field in stat[46:49])
+    return not environ["wellFormed"] or not end or arguments_end != start or end - start != environ["size"]
+
+
+def shows_environment(fact):
+    """Whether the environ of a process decides alone, or nothing can: it cannot be read."""
+    environ = fact["environ"].get("value")
+    return not environ or bool(environ["id"]) and not is_overwritten(fact)
+
+
+def ancestor_facts(machine, observed):
+    """Returns ProcessFacts of the ancestors: first the stats of all, then the environs that may decide a membership.
+
+    Users choose the number of processes, so the time and the number are limited.
+    """
+    memories, unread = Memories(machine, time.monotonic() + machine.search_limit()), {"cgroup": failed("SKIPPED")}
+    known, found, deciding = {fact["pid"]: fact for fact in observed}, {}, {}
+    for pid in in_turns([fact["pid"] for fact in observed if not shows_environment(fact)], memories.owner):
+        child, uid = known[pid], known[pid]["uid"]
+        for _ in range(MOST_STEPS if time.monotonic() < memories.stop else 0):
+            parent = int(fields(child["after"].get("value", b""))[1] or 0)
+            if parent > 1 and parent not in known and len(found) < MOST_ANCESTORS:
+                found[parent] = known[parent] = memories.facts([parent], {parent: dict(unread)})[0]
+            # The first process adopts orphans, so it says nothing about them.
+            if parent <= 1 or parent not in known or known[parent]["uid"] != uid:
+                break
+            child = known[parent]
+            if parent in found and is_overwritten(known[pid]):
+                deciding[parent] = None
+    values = memories.read(deciding, lambda pid: machine.process(pid, True))
+    found.update((fact["pid"], fact)
+                 for fact in memories.facts(deciding, {pid: dict(values[pid], **unread) for pid in deciding}))
+    return list(found.values())
