@@ -217,7 +217,7 @@ public final class Gate {
             return Optional.empty();
         }
         var claims = history.claims(host);
-        var isStranger = history.isStranger(host, process, environment);
+        var isStranger = History.isStranger(process, environment);
         var enforcesInactive = enforcement.rules().test(Rules.INACTIVE_ENV_PROCESSES);
         if (!enforcesInactive && claims.shieldsFromEnvironment(process, environment, isStranger)) {
             return Optional.of(new Verdict.Never(
@@ -299,7 +299,7 @@ public final class Gate {
                 .filter(Order.Run.class::isInstance)
                 .map(Order::planned)
                 .toList();
-        var deferred = limit.selectDeferred(permitted, fleet.subordinateUids());
+        var deferred = limit.selectDeferred(permitted);
         return orders.stream()
                 .map(order -> deferred.contains(order.planned())
                         ? new Hold(

@@ -372,12 +372,10 @@ public final class History {
         return hosts.getOrDefault(host, HostHistory.EMPTY).claims;
     }
 
-    /** Whether the environment of a process belongs to somebody else, and the user of the process is known. */
-    boolean isStranger(String host, GpuProcess process, Environment environment) {
-        var user = snapshot(host)
-                .map(snapshot -> snapshot.userOf(process.uid(), environment))
-                .orElse(null);
-        return environment.isStranger(process.uid()) && environment.isStranger(user);
+    /** Whether the environment of a process belongs to somebody else, or may do so, and the real uid of the process is known. */
+    static boolean isStranger(GpuProcess process, Environment environment) {
+        var owner = process.owner();
+        return environment.isStranger(process.uid()) && (owner == null || environment.isStranger(owner));
     }
 
     /** Returns the active environment that a process names. */

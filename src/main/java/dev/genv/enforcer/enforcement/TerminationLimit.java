@@ -3,7 +3,6 @@ package dev.genv.enforcer.enforcement;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
-import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
@@ -67,18 +66,15 @@ final class TerminationLimit {
         return most;
     }
 
-    /**
-     * Returns the actions that must wait for the next cycle. SIGKILL is not limited, because its SIGTERM was. The subordinate
-     * uids of a host without an entry are unknown.
-     */
-    Set<PlannedAction> selectDeferred(List<PlannedAction> due, Map<String, SubordinateUids> subordinateUids) {
+    /** Returns the actions that must wait for the next cycle. SIGKILL is not limited, because its SIGTERM was. */
+    Set<PlannedAction> selectDeferred(List<PlannedAction> due) {
         var now = ticker.mark();
         var byHost = new LinkedHashMap<String, Map<User, List<Candidate>>>();
         for (var planned : due) {
             if (planned.isSigterm() && planned.action() instanceof Action.Terminate terminate) {
                 var host = terminate.host();
-                var uids = subordinateUids.getOrDefault(host, SubordinateUids.NONE);
-                var user = new User(host, uids.ownerOf(terminate.process().uid()));
+                var process = terminate.process();
+                var user = new User(host, process.owner() == null ? process.uid() : process.owner());
                 var wait = waiting.merge(
                         terminate.target(), new Wait(user, now, now, 0), (known, _) -> known.again(user, now));
                 byHost.computeIfAbsent(host, _ -> new LinkedHashMap<>())

@@ -210,6 +210,7 @@ public record HostFacts(
      *     an earlier observation, and for an ancestor
      * @param namespacePids {@code NSpid} of {@code /proc/PID/status}: the pids in its PID namespaces, the innermost one last
      * @param parent that of {@code before}; {@link Reading.Failure#SKIPPED} for an ancestor
+     * @param uidMap {@code /proc/PID/uid_map}; {@link Reading.Failure#SKIPPED} for an ancestor
      * @param after {@code /proc/PID/stat} after the other parts were read
      */
     public record ProcessFacts(
@@ -221,10 +222,11 @@ public record HostFacts(
             Reading<Bytes> cgroup,
             Reading<Bytes> namespacePids,
             Reading<ParentFacts> parent,
+            Reading<Bytes> uidMap,
             Reading<Bytes> after) {
         public static final int LARGEST_CGROUP = 4096;
 
-        /** Creates the facts of a process whose parent was not asked for. */
+        /** Creates the facts of a process whose parent and user namespace were not asked for. */
         public ProcessFacts(
                 int pid,
                 Reading<Bytes> before,
@@ -234,7 +236,7 @@ public record HostFacts(
                 Reading<Bytes> cgroup,
                 Reading<Bytes> namespacePids,
                 Reading<Bytes> after) {
-            this(pid, before, uid, environ, executable, cgroup, namespacePids, skipped(), after);
+            this(pid, before, uid, environ, executable, cgroup, namespacePids, skipped(), skipped(), after);
         }
 
         /** Creates the facts of a process whose cgroup and namespaces are unknown. */

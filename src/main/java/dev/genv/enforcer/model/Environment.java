@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * An active environment, as {@code envs.json} describes it. Every local user can write that file, so its content is no proof.
  *
- * @param uid the recorded uid; null if it is invalid
+ * @param uid the recorded uid, or for a subordinate one that of its owner; null if it is invalid
  * @param username the recorded user name; null if genv knew none
  * @param creation when it was activated, in the machine's local time, as genv wrote it
  * @param ownership what is known of its owner from other sources
@@ -61,6 +61,17 @@ public record Environment(
      */
     public Optional<Integer> shell() {
         return PID.matcher(eid).matches() ? Optional.of(Integer.valueOf(eid)) : Optional.empty();
+    }
+
+    /** Returns the environment as one of another uid, and of its account if that is known. */
+    public Environment ownedBy(long owner, Optional<String> account) {
+        var known = new Ownership(ownership.dispute, ownership.immunity, ownership.uids, account.orElse(null));
+        return new Environment(eid, owner, username, creation, config, pids, kernelIds, known);
+    }
+
+    /** Returns the environment with a disputed owner. */
+    public Environment disputed(String why) {
+        return with(pids, new Ownership(why, ownership.immunity, ownership.uids, ownership.account));
     }
 
     /** Returns the environment with these of its pids, and what is known of its owner. */

@@ -48,11 +48,6 @@ public record Fleet(List<Snapshot> snapshots, boolean remote, Instant at, Appear
                 .collect(Collectors.toUnmodifiableSet());
     }
 
-    /** The subordinate uids of each host by its name. */
-    public Map<String, SubordinateUids> subordinateUids() {
-        return snapshots.stream().collect(Collectors.toMap(Snapshot::host, Snapshot::subordinateUids));
-    }
-
     public Fleet with(List<Snapshot> others) {
         return new Fleet(others, remote, at, appearances, idleness);
     }

@@ -18,6 +18,8 @@ import org.jspecify.annotations.Nullable;
  * @param immunity why it is never terminated; null if it may be
  * @param workload what it belongs to besides; null if its cgroup shows that it belongs to nothing
  * @param user whose it is by its real uid; null if no name is known, or if a container shows that the uid may be anybody's
+ * @param owner the uid of the account whose it is: its real uid, or for a subordinate uid (subuid(5)) that of the user who has it; null if
+ *     unknown, as in the records of earlier versions
  * @param excused the indices of its devices on which environments that list it excuse it ({@link Excuses}). It is no membership. Null, as in
  *     the records of earlier versions, is none
  */
@@ -31,9 +33,10 @@ public record GpuProcess(
         @Nullable Immunity immunity,
         @Nullable Workload workload,
         @Nullable User user,
+        @Nullable Long owner,
         @Nullable Set<Integer> excused) {
 
-    /** Creates a process that no environment excuses. */
+    /** Creates a process whose real uid is its owner's, and that no environment excuses. */
     public GpuProcess(
             ProcessId id,
             @Nullable Long uid,
@@ -44,7 +47,7 @@ public record GpuProcess(
             @Nullable Immunity immunity,
             @Nullable Workload workload,
             @Nullable User user) {
-        this(id, uid, command, membership, membershipBy, usage, immunity, workload, user, Set.of());
+        this(id, uid, command, membership, membershipBy, usage, immunity, workload, user, uid, Set.of());
     }
 
     /** Creates a process with the membership that its environ names. */
@@ -72,7 +75,8 @@ public record GpuProcess(
     }
 
     public GpuProcess excusedOn(Set<Integer> devices) {
-        return new GpuProcess(id, uid, command, membership, membershipBy, usage, immunity, workload, user, devices);
+        return new GpuProcess(
+                id, uid, command, membership, membershipBy, usage, immunity, workload, user, owner, devices);
     }
 
     public boolean isExcusedOn(int device) {
@@ -85,26 +89,29 @@ public record GpuProcess(
     }
 
     public GpuProcess with(Membership other, MembershipSource by) {
-        return new GpuProcess(id, uid, command, other, by, usage, immunity, workload, user, excused);
+        return new GpuProcess(id, uid, command, other, by, usage, immunity, workload, user, owner, excused);
     }
 
     public GpuProcess withUsage(List<DeviceUsage> other) {
-        return new GpuProcess(id, uid, command, membership, membershipBy, other, immunity, workload, user, excused);
+        return new GpuProcess(
+                id, uid, command, membership, membershipBy, other, immunity, workload, user, owner, excused);
     }
 
     public GpuProcess withUser(User other) {
-        return new GpuProcess(id, uid, command, membership, membershipBy, usage, immunity, workload, other, excused);
+        return new GpuProcess(
+                id, uid, command, membership, membershipBy, usage, immunity, workload, other, owner, excused);
     }
 
     /** Whether its real uid is a person's whose name is not known. In a container of root it may be anybody's. */
     public boolean isNameless() {
-        return user == null && uid != null && inContainerOfRoot() == Ternary.NO;
+        return user == null && owner != null && inContainerOfRoot() == Ternary.NO;
     }
 
     public GpuProcess withoutWorkload() {
         return workload == null
                 ? this
-                : new GpuProcess(id, uid, command, membership, membershipBy, usage, immunity, null, user, excused);
+                : new GpuProcess(
+                        id, uid, command, membership, membershipBy, usage, immunity, null, user, owner, excused);
     }
 
     public int pid() {
@@ -161,6 +168,11 @@ public record GpuProcess(
 
     public boolean names(String eid) {
         return membership instanceof Membership.InEnvironment(var own) && own.equals(eid);
+    }
+
+    /** Whether it is known that it is this user's. */
+    public boolean isOf(long known) {
+        return (uid != null && uid == known) || (owner != null && owner == known);
     }
 
     /** Whether the machine needs it. */

@@ -4,6 +4,7 @@ import dev.genv.enforcer.model.GpuProcess.User;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -26,10 +27,9 @@ public final class HostUsers {
         this.snapshot = snapshot;
         environments = snapshot.environmentsById();
         for (var process : snapshot.allProcesses()) {
-            add(process.uid(), process.user());
+            add(process.owner(), process.user());
         }
         for (var environment : snapshot.environments()) {
-            // After the processes, because an account can have a subordinate uid of another.
             add(environment.uid(), recorded(environment));
             environment.pids().forEach(pid -> listing.putIfAbsent(pid, environment));
         }
@@ -57,7 +57,7 @@ public final class HostUsers {
 
     /** Returns the name of the account that owns a uid on a host, as it is known now; of several the first one. */
     public static Optional<String> accountOf(Snapshot host, long uid) {
-        var owner = host.subordinateUids().ownerOf(uid);
+        var owner = host.ownerOf(uid);
         return owner == null
                 ? Optional.empty()
                 : host.details().accounts().namesOf(owner).stream().min(Comparator.naturalOrder());
@@ -82,24 +82,28 @@ public final class HostUsers {
      * lists it.
      */
     public String of(GpuProcess process) {
-        var uid = process.uid();
-        if (process.user() != null && uid != null && uid != 0) {
-            return ofUid(uid);
+        var owner = process.owner();
+        if (process.user() != null && owner != null && owner != 0) {
+            return ofOwner(owner);
         }
         var environment = switch (process.membership()) {
             case Membership.InEnvironment(var eid) -> environments.get(eid);
             case Membership.Unknown _, Membership.Outside _ -> listing.get(process.pid());
         };
-        return environment == null ? ofUid(uid) : of(environment);
+        if (environment != null) {
+            return of(environment);
+        }
+        return owner == null ? Objects.toString(process.uid(), UNKNOWN) : ofOwner(owner);
     }
 
-    /** A subordinate uid is its account's, unless an environment showed that it is an account too. */
+    /** Returns the user of a uid of which no process shows whose it is. */
     public String ofUid(@Nullable Long uid) {
-        var owner = snapshot.subordinateUids().ownerOf(uid);
-        if (uid == null || owner == null) {
-            return UNKNOWN;
-        }
-        var user = byUid.getOrDefault(uid, byUid.get(owner));
+        var owner = snapshot.ownerOf(uid);
+        return owner == null ? UNKNOWN : ofOwner(owner);
+    }
+
+    private String ofOwner(Long owner) {
+        var user = byUid.get(owner);
         return user == null ? owner.toString() : user.name();
     }
 }

@@ -162,20 +162,19 @@ public record Snapshot(
     }
 
     /**
-     * Returns the user of a process in an environment. A uid that the environment records is a user of its own, also if it is in a
-     * range of subordinate uids: uids of a directory service can overlap these ranges. Another subordinate uid is its account's.
+     * Returns the uid of the account to which a uid belongs of which no process shows that: a subordinate uid is its owner's, unless it
+     * has an account. Uids of a directory service can lie in the ranges of subordinate uids.
      */
-    public @Nullable Long userOf(@Nullable Long uid, Environment environment) {
-        return uid != null && uid.equals(environment.uid()) ? uid : subordinateUids.ownerOf(uid);
+    public @Nullable Long ownerOf(@Nullable Long uid) {
+        return uid == null || !details.accounts().namesOf(uid).isEmpty() ? uid : subordinateUids.ownerOf(uid);
     }
 
-    /** Whether a process with the real uid of an environment's owner uses a device. No other user can start one. */
+    /** Whether a process of the real uid of an environment's owner, or of a subordinate one, uses a device. No other user can start one. */
     public boolean isUsedByOwner(Environment environment, int device) {
         var owner = environment.uid();
         return owner != null
                 && owner != 0
-                && processes.stream()
-                        .anyMatch(process -> owner.equals(userOf(process.uid(), environment)) && process.uses(device));
+                && processes.stream().anyMatch(process -> process.isOf(owner) && process.uses(device));
     }
 
     public Map<String, Environment> environmentsById() {

@@ -13,7 +13,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import org.jboss.logging.Logger;
 
 /** Finds the address of a user. */
@@ -73,7 +72,7 @@ public final class Addresses {
         var name = names.size() == 1 ? Optional.of(names.iterator().next()) : Optional.<String>empty();
         var known = file.map(AddressFile::addresses).orElse(Map.of());
         var address = name.map(known::get)
-                .or(() -> byUid(known, hosts, uid))
+                .or(() -> Optional.ofNullable(known.get(Long.toString(uid))))
                 .or(() -> name.filter(user -> NAME.matcher(user).matches())
                         .flatMap(user -> template.map(text -> text.replace(USER, user)))
                         .filter(Addresses::isAddress));
@@ -90,14 +89,6 @@ public final class Addresses {
                 .map(user ->
                         "user %s gets no mail, because the name gives no address with GENV_ENFORCER_MAIL_TO (%d such users): add the user to GENV_ENFORCER_MAIL_ADDRESS_FILE"
                                 .formatted(SafeText.escape(user), unaddressed.size()));
-    }
-
-    /** A uid may belong to different people on different machines, so all of them must lead to the same address. */
-    private Optional<String> byUid(Map<String, String> known, Set<String> hosts, long uid) {
-        var found = hosts.stream()
-                .map(host -> Optional.ofNullable(known.get(Long.toString(users.ownerOf(host, uid)))))
-                .collect(Collectors.toSet());
-        return found.size() == 1 ? found.iterator().next() : Optional.empty();
     }
 
     /** A file with {@code name=address} or {@code uid=address} on each line, and {@code #} before comments. It is read again after a change. */

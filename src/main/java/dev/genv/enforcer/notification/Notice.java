@@ -97,16 +97,15 @@ public record Notice(
     }
 
     /**
-     * Returns the notice for each user concerned, by the real uid of the processes, or of the live pids of the environment that loses a
-     * GPU. The uid is a fact of the kernel: what genv's files say of a user is never used for this.
+     * Returns the notice for each user concerned, by the uid of the account whose the processes are, or the live pids of the environment
+     * that loses a GPU. That follows from facts of the kernel: what genv's files say of a user is never used for this.
      */
     Map<Long, Notice> byUid(UserDirectory users) {
-        var hosts = violation.violation().hosts();
         var byUid = new LinkedHashMap<Long, List<GpuProcess>>();
         concernedProcesses(users.inAudit())
-                .filter(process -> users.isPerson(hosts, process))
+                .filter(UserDirectory::isPerson)
                 .forEach(process -> byUid.computeIfAbsent(
-                                Objects.requireNonNull(process.uid(), "a person has a uid"), _ -> new ArrayList<>())
+                                Objects.requireNonNull(process.owner(), "a person has a uid"), _ -> new ArrayList<>())
                         .add(process));
         for (var concerned : concerned()) {
             if (!concerned.target().isProcess()) {

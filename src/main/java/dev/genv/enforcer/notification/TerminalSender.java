@@ -42,12 +42,10 @@ public record TerminalSender(NoticeText text, Terminals terminals, String host) 
     /** Returns the notices by the uid of the account. */
     @Override
     public Recipients recipients(Notice notice) {
-        var on = notice.violation().violation().hosts().iterator().next();
         var byAccount = new LinkedHashMap<String, Notice>();
         notice.byUid(text.users()).forEach((uid, its) -> {
-            var account = text.users().ownerOf(on, uid);
-            if (account != 0) {
-                byAccount.merge(Long.toString(account), its, Notice::with);
+            if (uid != 0) {
+                byAccount.merge(Long.toString(uid), its, Notice::with);
             }
         });
         return Recipients.of(byAccount);

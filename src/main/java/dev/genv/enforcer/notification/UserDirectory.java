@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** The users of the machines as the last cycle read them from passwd(5) and subuid(5), which only root can write. */
 public final class UserDirectory {
@@ -43,44 +44,34 @@ public final class UserDirectory {
                 .map(age -> present.at().minusMillis(age * MILLIS_PER_TICK));
     }
 
-    /** Returns the uid of the account that owns a uid on the machine: a subordinate uid is its account's. */
-    public long ownerOf(String host, long uid) {
-        return fleet.host(host)
-                .map(machine -> machine.subordinateUids().ownerOf(uid))
-                .orElse(uid);
-    }
-
     /**
-     * Returns the real uids of the live pids of an environment, which are facts of the kernel; none if its owner is disputed, or if it is
-     * not active any more.
+     * Returns the uids of the accounts whose the live pids of an environment are; none if its owner is disputed, or if it is not active any
+     * more.
      */
     public Set<Long> ownersOf(ActionNote.Target attachment) {
         return fleet.host(attachment.host()).stream()
-                .flatMap(machine -> machine.environments().stream())
-                .filter(environment -> environment.eid().equals(attachment.environment()))
-                .map(Environment::ownership)
-                .filter(ownership -> !ownership.isDisputed())
-                .flatMap(ownership -> ownership.uids().stream())
+                .flatMap(machine -> machine.environments().stream()
+                        .filter(environment -> environment.eid().equals(attachment.environment()))
+                        .map(Environment::ownership)
+                        .filter(ownership -> !ownership.isDisputed())
+                        .flatMap(ownership -> ownership.uids().stream())
+                        .flatMap(uid -> Stream.ofNullable(machine.ownerOf(uid))))
                 .collect(Collectors.toUnmodifiableSet());
     }
 
     /**
-     * Whether the uid of a process stands for a person on these machines. In a container of root, or if that is unknown, only a subordinate
-     * uid shows whose process it is.
+     * Whether it is known whose a process is. In a container of root, or if that is unknown, only a subordinate uid shows it.
      */
-    public boolean isPerson(Collection<String> hosts, GpuProcess process) {
-        var uid = process.uid();
-        if (uid == null || process.inContainerOfRoot() == Ternary.NO) {
-            return uid != null;
-        }
-        return hosts.stream().anyMatch(host -> ownerOf(host, uid) != uid);
+    public static boolean isPerson(GpuProcess process) {
+        var owner = process.owner();
+        return owner != null && (process.inContainerOfRoot() == Ternary.NO || !owner.equals(process.uid()));
     }
 
-    /** Returns the names of the accounts that own a uid on these machines. If there are several, the message could reach another person. */
+    /** Returns the names of the accounts of a uid on these machines. If there are several, the message could reach another person. */
     public Set<String> namesOf(Collection<String> hosts, long uid) {
         return hosts.stream()
                 .flatMap(host -> fleet.host(host).stream())
-                .flatMap(machine -> machine.details().accounts().namesOf(ownerOf(machine.host(), uid)).stream())
+                .flatMap(machine -> machine.details().accounts().namesOf(uid).stream())
                 .collect(Collectors.toSet());
     }
 }

@@ -1,12 +1,15 @@
 package dev.genv.enforcer.observation;
 
+import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts.AccountFacts;
 import dev.genv.enforcer.host.HostFacts.AccountFacts.TextFile;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.linux.PasswdFile;
 import dev.genv.enforcer.linux.PasswdFile.SubuidFile;
+import dev.genv.enforcer.linux.UidMap;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.User;
 import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.ProblemCode;
@@ -24,6 +27,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -88,12 +92,70 @@ public final class AccountReader {
 
     record HostAccounts(Accounts accounts, SubordinateUids subordinateUids) {
         /**
-         * Returns the user of a process by its real uid: its account, or else the recorded name. Of several accounts it is the recorded one, or
-         * else the first one by its name. A subordinate uid is its owner's. Another uid may be anybody's in a container of root, so it has none there, or if that is unknown.
+         * Returns the uid of the account whose a process is. A real uid in a range of subordinate uids is the owner's if its user namespace
+         * proves that, and a user's own in the first one or if it has an account: uids of a directory service can lie in the ranges.
+         *
+         * @param uidMap {@code /proc/PID/uid_map}
+         * @return null if it is unknown
          */
         @Nullable
-        User userOf(@Nullable Long uid, @Nullable Workload workload, RecordedNames recorded) {
+        Long ownerOf(@Nullable Long uid, Reading<Bytes> uidMap) {
             var owner = subordinateUids.ownerOf(uid);
+            if (uid == null || owner == null || owner.equals(uid)) {
+                return uid;
+            }
+            var map = uidMap instanceof Reading.Value<Bytes>(var content)
+                    ? UidMap.tryParse(content.text())
+                    : Optional.<UidMap>empty();
+            if (map.isEmpty()) {
+                return null;
+            }
+            if (map.get().isInitial()) {
+                return uid;
+            }
+            return map.get().provesOwner(owner, uid)
+                    ? owner
+                    : accounts.namesOf(uid).isEmpty() ? null : uid;
+        }
+
+        /**
+         * Returns an environment that records a subordinate uid as one of the owner of that, who would have a quota for each otherwise. If the
+         * uid has an account, or processes do not show it, it is a user of its own. A name that is not the owner's disputes it.
+         *
+         * @param processes those on the GPUs
+         */
+        Environment withOwner(Environment environment, List<GpuProcess> processes) {
+            var uid = environment.uid();
+            var owner = subordinateUids.ownerOf(uid);
+            if (uid == null
+                    || owner == null
+                    || owner.equals(uid)
+                    || !accounts.namesOf(uid).isEmpty()) {
+                return environment;
+            }
+            var shown = processes.stream()
+                    .filter(process -> uid.equals(process.uid()))
+                    .map(GpuProcess::owner)
+                    .collect(Collectors.toSet());
+            var isProven = shown.equals(Set.of(owner));
+            if (environment.username() == null || environment.username().isEmpty()) {
+                return shown.isEmpty() || isProven
+                        ? environment.ownedBy(
+                                owner, accounts.namesOf(owner).stream().min(Comparator.naturalOrder()))
+                        : environment;
+            }
+            return isProven && !environment.ownership().isDisputed()
+                    ? environment.disputed("uid %d is a subordinate one of uid %d, not of user %s"
+                            .formatted(uid, owner, environment.username()))
+                    : environment;
+        }
+
+        /**
+         * Returns the user of a process by the uid of its owner: its account, or else the recorded name. Of several accounts it is the recorded
+         * one, or else the first one by its name. In a container of root, or if that is unknown, only a subordinate uid shows whose process it is.
+         */
+        @Nullable
+        User userOf(@Nullable Long owner, @Nullable Long uid, @Nullable Workload workload, RecordedNames recorded) {
             if (owner == null
                     || (owner.equals(uid) && workload != null && workload.inContainerOfRoot() != Ternary.NO)) {
                 return null;

@@ -140,7 +140,12 @@ public final class Observer {
                 .toList();
         var notListed = unlisted.observe(facts, present.listing(), immunity.ownPid(), resolver, findings);
         environs = Map.copyOf(observed);
-        users = users(Stream.concat(listed.stream(), notListed.processes().stream()), live);
+        var processes =
+                Stream.concat(listed.stream(), notListed.processes().stream()).toList();
+        var environments = live.environments().stream()
+                .map(environment -> accounts.withOwner(environment, processes))
+                .toList();
+        users = users(processes, live);
         if (!findings.isMissing(SnapshotPart.PROCESSES) && !findings.isMissing(SnapshotPart.EVERY_PROCESS)) {
             memberships.retain(environs.keySet());
             workloads.retain(environs.keySet());
@@ -156,7 +161,7 @@ public final class Observer {
                 settings.host(),
                 listed,
                 notListed,
-                live.environments(),
+                environments,
                 devices,
                 listing.devices(),
                 live.uidsOfPids(),
@@ -198,6 +203,16 @@ public final class Observer {
         var decision = memberships.decide(process, ancestors);
         var membership = live.resolve(decision.membership(), process.pid(), findings);
         var workload = workloads.resolve(process.id(), process.facts().cgroup(), process.slurmJob());
+        var owner = accounts.ownerOf(process.uid(), process.facts().uidMap());
+        if (owner == null && process.uid() != null) {
+            findings.add(
+                    ProblemCode.OWNER_UNKNOWN,
+                    "process %d is of uid %d, which is in the range of subordinate uids of uid %d, and its user namespace does not show whose it is"
+                            .formatted(
+                                    process.pid(),
+                                    process.uid(),
+                                    accounts.subordinateUids().ownerOf(process.uid())));
+        }
         var immune = immunity.immunity(process);
         if (immune != null && Boolean.FALSE.equals(immune.isCertain())) {
             findings.add(
@@ -213,7 +228,9 @@ public final class Observer {
                 usage,
                 immune,
                 workload,
-                accounts.userOf(process.uid(), workload, recordedNames));
+                accounts.userOf(owner, process.uid(), workload, recordedNames),
+                owner,
+                Set.of());
     }
 
     /** Returns what the next observation needs, by what the earlier ones showed. */
@@ -238,9 +255,10 @@ public final class Observer {
      * Returns the users whose accounts matter besides those of the settings, the most reliable first: the real uids, the owners of subordinate
      * uids, and what every user can record.
      */
-    private List<String> users(Stream<GpuProcess> processes, LiveState live) {
-        var uids = Stream.concat(processes.map(GpuProcess::uid), live.uidsOfPids().values().stream())
-                .map(accounts.subordinateUids()::ownerOf);
+    private List<String> users(List<GpuProcess> processes, LiveState live) {
+        var uids = Stream.concat(
+                processes.stream().map(process -> process.owner() == null ? process.uid() : process.owner()),
+                live.uidsOfPids().values().stream().map(accounts.subordinateUids()::ownerOf));
         var recorded = live.environments().stream()
                 .flatMap(environment -> Stream.of(environment.uid(), environment.username()));
         return Stream.of(uids, accountReader.subordinateOwners(), recorded)

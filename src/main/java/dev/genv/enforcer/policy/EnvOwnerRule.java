@@ -93,15 +93,15 @@ final class EnvOwnerRule {
             var processes = snapshot.processesByEnvironment();
             return snapshot.environments().stream()
                     .flatMap(environment -> processes.getOrDefault(environment.eid(), List.of()).stream()
-                            .filter(process -> isStranger(snapshot, process, environment))
+                            .filter(process -> isStranger(process, environment))
                             .map(process -> new Stranger(environment, process, isProven(snapshot, environment))))
                     .toList();
         }
 
         /** A subordinate uid of the environment's user counts as that user, as in a user namespace. */
-        private static boolean isStranger(Snapshot snapshot, GpuProcess process, Environment environment) {
-            var uid = snapshot.userOf(process.uid(), environment);
-            return uid != null && uid != 0 && environment.uid() != null && !uid.equals(environment.uid());
+        private static boolean isStranger(GpuProcess process, Environment environment) {
+            var owner = process.owner();
+            return owner != null && owner != 0 && environment.uid() != null && !process.isOf(environment.uid());
         }
 
         /**

@@ -15,7 +15,6 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
@@ -112,9 +111,8 @@ final class Holdings {
                         .filter(process -> process.names(environment.eid())
                                 || process.isExcusedOn(device)
                                 || process.membership() instanceof Membership.Unknown)
-                        .anyMatch(process -> process.uid() != null
-                                && Objects.equals(snapshot.userOf(process.uid(), environment), environment.uid())
-                                && process.uses(device));
+                        .anyMatch(process ->
+                                environment.uid() != null && process.isOf(environment.uid()) && process.uses(device));
     }
 
     /** Whether a process uses it whose environment is unknown: it may be one of the user's. */

@@ -1,7 +1,6 @@
 package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Accounts.Match;
-import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
@@ -23,7 +22,6 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
@@ -139,9 +137,8 @@ final class MemoryRules {
         var byUser = new TreeMap<String, List<MemoryUse>>();
         var allowed = new HashMap<String, Memory>();
         for (var host : hosts) {
-            var environments = host.environmentsById();
             for (var process : host.processes()) {
-                var user = userOf(host, environments, process);
+                var user = userOf(host, process);
                 var inContainer = process.inContainerOfRoot();
                 if (user == null
                         || !(limits.limitFor(limited -> match(limited, user, host))
@@ -235,13 +232,10 @@ final class MemoryRules {
 
     /**
      * Returns the user of a process outside containers of root, in which the uid can be any number: the account of the real uid, or else
-     * the uid. Null for root.
+     * the uid. Null for root, and if it is unknown.
      */
-    private static @Nullable String userOf(Snapshot host, Map<String, Environment> environments, GpuProcess process) {
-        var environment = process.environment(environments).orElse(null);
-        var uid = environment == null
-                ? host.subordinateUids().ownerOf(process.uid())
-                : host.userOf(process.uid(), environment);
+    private static @Nullable String userOf(Snapshot host, GpuProcess process) {
+        var uid = process.owner();
         return uid == null || uid == 0
                 ? null
                 : host.details().accounts().namesOf(uid).stream()

@@ -181,7 +181,7 @@ public final class MemoryVictims {
                         .filter(_ -> !own.isEmpty())
                         .ifPresent(capacity -> snapshot.devices().stream()
                                 .filter(device -> device.isAttachedTo(environment.eid()))
-                                .forEach(device -> byUser(snapshot, environment, device.index(), own)
+                                .forEach(device -> byUser(snapshot, device.index(), own)
                                         .forEach((uid, uses) -> shares.add(
                                                 new MemoryShare(environment, device.index(), uid, capacity, uses)))));
             }
@@ -189,12 +189,15 @@ public final class MemoryVictims {
         }
 
         private static Map<@Nullable Long, List<MemoryUse>> byUser(
-                Snapshot snapshot, Environment environment, int device, List<GpuProcess> processes) {
+                Snapshot snapshot, int device, List<GpuProcess> processes) {
             var byUser = new TreeMap<@Nullable Long, List<MemoryUse>>(UID);
             for (var process : processes) {
-                if (process.uses(device) && !process.isExcusedOn(device)) { // it may be of another environment
+                var isKnown =
+                        process.uid() == null || process.owner() != null; // a plan for a client knows no uids at all
+                // An excused process may be of another environment.
+                if (process.uses(device) && !process.isExcusedOn(device) && isKnown) {
                     var memory = Objects.requireNonNullElse(process.memoryOn(device), Memory.ZERO);
-                    byUser.computeIfAbsent(snapshot.userOf(process.uid(), environment), _ -> new ArrayList<>())
+                    byUser.computeIfAbsent(process.owner(), _ -> new ArrayList<>())
                             .add(new MemoryUse(snapshot.host(), process, memory));
                 }
             }

@@ -50,6 +50,29 @@ class FileFormatsTest {
                 .isEqualTo(zombie);
     }
 
+    /** Of uid 100005 in the range of uid 1003, as the kernel aligns the columns. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "'         0          0 4294967295' | initial",
+                "'         0       1003          1/         1     100000      65536' | proven",
+                "'         0     100000      65536' | proven",
+                "'         5     100005          1' | nothing",
+                "'         0       1003          1' | proven",
+                "'         0     200000      65536/         5     100005          1' | nothing",
+                "'' | nothing",
+                "'         0          0' | unknown",
+                "'         0          0 4294967295 1' | unknown",
+                "'a b c' | unknown",
+                "'0 0 99999999999' | unknown"
+            })
+    void mapOfAUserNamespace(String lines, String expected) {
+        var map = UidMap.tryParse(lines.isEmpty() ? "" : lines.replace('/', '\n') + "\n");
+        var found = map.map(its -> its.isInitial() ? "initial" : its.provesOwner(1003, 100_005) ? "proven" : "nothing");
+        assertThat(found.orElse("unknown")).isEqualTo(expected);
+    }
+
     @Test
     void kernelThreadIsRecognizedByItsFlag() throws IOException {
         assertThat(ProcStat.parse(TEXT.formatted("kworker/0:1", "I", 69238880)).isKernelThread())

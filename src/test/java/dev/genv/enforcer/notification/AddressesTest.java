@@ -54,7 +54,6 @@ class AddressesTest {
     @Test
     void nameOfTheAccountWithTheDomainIfItIsALocalPart() {
         assertThat(byName().of(HOST, 1003).text()).contains("raz@example.org");
-        assertThat(byName().of(HOST, 100_007).text()).contains("raz@example.org");
         assertThat(byName().of(HOST, 1004)).isEqualTo(NONE);
         assertThat(byName().of(HOST, 1005)).isEqualTo(NONE);
         assertThat(byName().of(HOST, 7)).isEqualTo(PENDING);
@@ -155,11 +154,16 @@ class AddressesTest {
     /** Images often run as uid 1000, which can be that of any user of the machine. */
     @Test
     void uidInAContainerOfRootIsNoPersonUnlessItIsSubordinate() {
-        users.update(fleet(
-                new FakeHost(host("gpu-1").subordinate(1003, 100_000, 65_536)).setAccounts(Map.of("raz", 1003L))));
         var ofRoot = container(WorkloadSource.CGROUP);
         assertThat(isPerson(1003, ofRoot)).isFalse();
-        assertThat(isPerson(100_007, ofRoot)).isTrue();
+        var processes = host("gpu-1")
+                .subordinate(1003, 100_000, 65_536)
+                .with(process(1).uid(100_007).workload(ofRoot))
+                .with(process(2).uid(100_007).workload(ofRoot).ofItsUid())
+                .with(process(3).uid(100_007).ownerUnknown())
+                .snapshot()
+                .processes();
+        assertThat(processes).extracting(UserDirectory::isPerson).containsExactly(true, false, false);
         assertThat(isPerson(1003, container(WorkloadSource.DELEGATED_CGROUP))).isTrue();
         assertThat(isPerson(1003, new Workload(null, null, new Pod("u"), null))).isFalse();
         assertThat(isPerson(1003, new Workload(null, null, null, new SlurmJob("7", WorkloadSource.CGROUP))))
@@ -167,8 +171,8 @@ class AddressesTest {
         assertThat(isPerson(1003, null)).isTrue();
     }
 
-    private boolean isPerson(long uid, @Nullable Workload workload) {
-        return users.isPerson(HOST, process(812).uid(uid).workload(workload).build());
+    private static boolean isPerson(long uid, @Nullable Workload workload) {
+        return UserDirectory.isPerson(process(812).uid(uid).workload(workload).build());
     }
 
     private static Workload container(WorkloadSource by) {

@@ -111,6 +111,7 @@ final class FactsMachine {
         private int parent = 1;
         private boolean isMoving;
         private String cgroup = "/";
+        private @Nullable String uidMap = "0 0 4294967295";
 
         private ProcessFacts facts(int pid) {
             var stat = state == '?'
@@ -127,6 +128,8 @@ final class FactsMachine {
                     Reading.failed(Failure.UNTRUSTED, ""),
                     Reading.of(bytes("0::" + cgroup + "\n")),
                     Reading.of(bytes(Integer.toString(pid))),
+                    ProcessFacts.skipped(),
+                    uidMap == null ? Reading.failed(Failure.DENIED, "") : Reading.of(bytes(uidMap + "\n")),
                     after);
         }
     }
@@ -158,6 +161,10 @@ final class FactsMachine {
                         .toList();
                 found.add(messages.isEmpty() ? "nothing" : String.join(", ", messages));
             }
+            case "users" ->
+                found.add(last().environments().stream()
+                        .map(each -> each.eid() + " of " + each.undisputedUser().orElse("nobody"))
+                        .collect(Collectors.joining(", ")));
             case "uids" -> found.add(new TreeMap<>(last().uidsOfPids()).toString());
             case "why-detached" -> {
                 var immunity = last().environments().getFirst().ownership().immunity();
@@ -249,6 +256,9 @@ final class FactsMachine {
                 case "moving" -> process.isMoving = true; // it gets another parent while it is read
                 case "parent" -> process.parent = Integer.parseInt(word.next());
                 case "cgroup" -> process.cgroup = word.next();
+                // Such as 0:1003:1,1:100000:65536; none if it cannot be read.
+                case "uid-map" -> process.uidMap = word.next().replace(':', ' ').replace(",", "\n");
+                case "no-uid-map" -> process.uidMap = null;
                 default -> throw new IllegalArgumentException(words.toString());
             }
         }

@@ -298,12 +298,51 @@ class ObserverTest {
             → 812 of 1003 in a, env a, 0:a
 
             a subordinate uid in a container of root
-            812 uid 100001 cgroup /system.slice/docker-ID.scope; envs
+            812 uid 100001 uid-map 0:1003:1,1:100000:65536 cgroup /system.slice/docker-ID.scope; envs
             → 812 of alice in a
 
             unreadable subordinate uids
-            812 uid 100001; envs; see; unreadable subuid; see; text
+            812 uid 100001 uid-map 0:1003:1,1:100000:65536; envs; see; unreadable subuid; see; text
             → 812 of alice in a → 812 of alice in a, PASSWD_UNREADABLE → the subordinate uids of the users cannot be read from /etc/subuid: Input/output error
+            """;
+
+    /** Alice has the subordinate uids from 100000 to 165535, in which uids of a directory service can lie. */
+    private static final String SUBORDINATE = """
+            a user namespace that only alice can have made: it maps her, or several of her uids
+            812 uid 100001 uid-map 0:1003:1,100001:100001:1; envs; see; 812 uid-map 0:100000:65536; see
+            → 812 of alice in a → 812 of alice in a
+
+            the first user namespace, in which no uid is a subordinate one
+            812 uid 100001; envs
+            → 812 of 100001 in a
+
+            a user namespace that every user can make for the own uid, and an account
+            812 uid 100001 uid-map 0:100001:1; envs; passwd root:0 alice:1003 dora:100001
+            → 812 of dora in a
+
+            an account whose uid alice has in a container
+            812 uid 100001 uid-map 0:1003:1,1:100000:65536; envs; passwd root:0 alice:1003 dora:100001
+            → 812 of alice in a
+
+            no account, and a user namespace that shows nothing more, or that cannot be read
+            812 uid 100001 uid-map 0:100001:1; envs; see; text; 812 uid-map x; see; 812 no-uid-map; see; 812 uid-map 0:0:4294967295:1; see
+            → 812 of 100001 in a, OWNER_UNKNOWN → process 812 is of uid 100001, which is in the range of subordinate uids of uid 1003, and its user namespace does not show whose it is → 812 of 100001 in a, OWNER_UNKNOWN → 812 of 100001 in a, OWNER_UNKNOWN → 812 of 100001 in a, OWNER_UNKNOWN
+
+            a uid in no range needs no proof
+            812 no-uid-map
+            → usual
+
+            a nameless environment of a subordinate uid counts for the owner, with a process that shows it or without
+            envs a:100001::812; 812 uid 100001 uid-map 0:1003:1,1:100000:65536; see; users; apps; see; users
+            → usual → a of alice → env a, 0:a → a of alice
+
+            a nameless environment of a uid that processes do not show to be a subordinate one, or that has an account
+            envs a:100001::812; 812 uid 100001; see; users; 812 no-uid-map; see; users; 812 uid-map 0:100001:1; passwd root:0 alice:1003 dora:100001; see; users
+            → 812 of 100001 in a, env a, 0:a → a of 100001 → 812 of 100001 in a, env a, 0:a, OWNER_UNKNOWN → a of 100001 → 812 of dora in a, env a, 0:a → a of dora
+
+            an invented name for a subordinate uid is disputed, and one of a directory service is not
+            envs a:100001:zoe:812; 812 uid 100001 uid-map 0:1003:1,1:100000:65536; see; 812 uid-map 0:0:4294967295; see; users
+            → 812 of alice in a, disputed a, 0:a → 812 of zoe? in a, env a, 0:a → a of zoe
             """;
 
     private static final String REUSED = """
@@ -549,7 +588,7 @@ class ObserverTest {
             """;
 
     static Stream<TableRow> rows() {
-        return TableRow.in(GPUS, PROCESSES, EXEMPT, USERS, REUSED, STATE, UNLISTED);
+        return TableRow.in(GPUS, PROCESSES, EXEMPT, USERS, SUBORDINATE, REUSED, STATE, UNLISTED);
     }
 
     @ParameterizedTest

@@ -135,15 +135,20 @@ class PolicyTableTest {
         directory users in the range of subordinate uids do not add up
         env a of alice uid 120000 capacity 1000mi on 0
         subordinate 1000 100000 65536
-        process 1 in a uid 120000 on 0=800mi
-        process 2 in a uid 120001 on 0=900mi
+        process 1 in a uid 120000 native on 0=800mi
+        process 2 in a uid 120001 native on 0=900mi
+        → nothing
+
+        a process of an unknown owner is not counted
+        subordinate 1003 100000 100
+        process 1 in a uid 100001 owner-unknown on 0=1100mi
         → nothing
 
         the excess of a directory user
         env a of alice uid 120000 capacity 1000mi on 0
         subordinate 1000 100000 65536
-        process 1 in a uid 120000 on 0=800mi
-        process 2 in a uid 120001 on 0=1100mi
+        process 1 in a uid 120000 native on 0=800mi
+        process 2 in a uid 120001 native on 0=1100mi
         → terminate 2\
         """;
 
@@ -199,9 +204,16 @@ class PolicyTableTest {
         a directory user in the range of subordinate uids
         env a of alice uid 120000 live 120000 on 0
         subordinate 1000 100000 65536
-        process 1 in a uid 120000 on 0
-        process 2 in a uid 120001 on 0
+        process 1 in a uid 120000 native on 0
+        process 2 in a uid 120001 native on 0
         → terminate 2
+
+        a process of the recorded uid, whosever that is, and one of an unknown owner
+        env a uid 165536 live 165536 on 0
+        subordinate 1000 165536 65536
+        process 1 in a uid 165536 on 0
+        process 2 in a uid 165537 owner-unknown on 0
+        → nothing
 
         a dispute without the environments
         env a disputed
@@ -239,8 +251,8 @@ class PolicyTableTest {
         env a of alice uid 120000 on 0 at NEW
         env b of alice uid 120000 on 1 at OLD
         subordinate 1000 100000 65536
-        process 1 in a uid 120000 on 0
-        process 2 in b uid 120001 on 1
+        process 1 in a uid 120000 native on 0
+        process 2 in b uid 120001 native on 1
         → terminate 2, detach b 1
 
         a signalled process that is overdue makes no device busy
@@ -419,6 +431,13 @@ class PolicyTableTest {
         process 1 uid 1001 on 0=600mi
         process 2 uid 100005 on 0=500mi
         → terminate a/2
+
+        a user's own uid in the range of another one is a user of its own, and an unknown owner is nobody
+        subordinate 1001 100000 65536
+        process 1 uid 1001 on 0=600mi
+        process 2 uid 100005 native on 0=900mi
+        process 3 uid 100006 owner-unknown on 0=900mi
+        → nothing
 
         an immune process keeps its memory
         process 1 uid 1001 on 0=1100mi immune

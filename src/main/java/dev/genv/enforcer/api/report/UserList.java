@@ -133,7 +133,7 @@ final class UserList {
             return;
         }
         var entry = known(snapshot, users, user);
-        entry.uid = snapshot.subordinateUids().ownerOf(process.uid());
+        entry.uid = process.owner();
         for (var use : process.usage()) {
             entry.used.add(new HostDevice(snapshot.host(), use.device()));
             entry.memory = use.memory() == null ? entry.memory : entry.memory.plus(use.memory());

@@ -164,7 +164,7 @@ public record ViolationRecord(
         var processes = violation.processes().stream()
                 .map(process -> process.isNameless()
                         ? fleet.host(host)
-                                .flatMap(its -> HostUsers.accountOf(its, Objects.requireNonNull(process.uid())))
+                                .flatMap(its -> HostUsers.accountOf(its, Objects.requireNonNull(process.owner())))
                                 .map(name -> process.withUser(new User(name, User.Source.ACCOUNT)))
                                 .orElse(process)
                         : process)

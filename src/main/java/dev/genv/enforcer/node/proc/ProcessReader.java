@@ -12,6 +12,7 @@ import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.linux.Environ;
 import dev.genv.enforcer.linux.ProcStat;
 import dev.genv.enforcer.linux.ProcStat.ProcStatus;
+import dev.genv.enforcer.linux.UidMap;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.node.proc.MachineFiles.ProgramFiles;
@@ -172,6 +173,9 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
                 withCgroup.test(id) ? cgroup(pid) : ProcessFacts.skipped(),
                 process.namespacePids,
                 withProgram ? Reading.of(parent(stat.get().relations().parent())) : ProcessFacts.skipped(),
+                withProgram
+                        ? reading(() -> Reading.of(Bytes.of(ProcFs.read(proc.file(pid, "uid_map"), UidMap.LARGEST))))
+                        : ProcessFacts.skipped(),
                 proc.statBytes(pid));
     }
 

@@ -20,7 +20,8 @@ def ancestor_facts(machine, observed):
 
     Users choose the number of processes, so the time and the number are limited.
     """
-    memories, unread = Memories(machine, time.monotonic() + machine.search_limit()), {"cgroup": failed("SKIPPED")}
+    memories = Memories(machine, time.monotonic() + machine.search_limit())
+    unread = {"cgroup": failed("SKIPPED"), "uidMap": failed("SKIPPED")}
     known, found, deciding = {fact["pid"]: fact for fact in observed}, {}, {}
     for pid in in_turns([fact["pid"] for fact in observed if not shows_environment(fact)], memories.owner):
         child, uid = known[pid], known[pid]["uid"]

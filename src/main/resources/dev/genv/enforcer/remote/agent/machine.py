@@ -5,6 +5,7 @@ LONGEST_ID = 4096
 NEITHER_END_NOR_EQUALS = bytes(set(range(256)) - {0, ord("=")})
 LARGEST_ENVIRON = 8 << 20
 LARGEST_CGROUP = 4096
+LARGEST_UID_MAP = 16 << 10
 LARGEST_PAGE = 64 << 10
 UNEXAMINED = failed("TIMEOUT", "its file cannot be examined")
 MOST_HOLDERS = 20
@@ -124,14 +125,19 @@ class Machine:
     def namespace_pids(self, pid):
         return self.status(pid, b"NSpid")
 
+    def uid_map(self, pid):
+        return read_file(self.path(pid, "uid_map"), LARGEST_UID_MAP)
+
     def process(self, pid, is_ancestor=False):
         """Yields the parts of ProcessFacts of a listed process or of an ancestor. What may hang comes last."""
         try:
             before = self.stat(pid)
             yield {"before": {"value": before}, "uid": reading(self.uid, pid),
                    "namespacePids": reading(self.namespace_pids, pid)}
-            if not is_ancestor and self.attributed is not None and (b"%d" % pid, fields(before)[19]) not in self.attributed:
-                yield {"cgroup": reading(self.cgroup, pid)}
+            if not is_ancestor:
+                yield {"uidMap": reading(self.uid_map, pid)}
+                if self.attributed is not None and (b"%d" % pid, fields(before)[19]) not in self.attributed:
+                    yield {"cgroup": reading(self.cgroup, pid)}
             yield {"environ": reading(self.environ, pid, before)}
             if not is_ancestor:
                 parent = int(fields(before)[1] or 0)

@@ -112,7 +112,8 @@ class Memories:
             fact = values.get(pid, {})
             missing = fact.pop("missing", self.failures.get(pid, failed("SKIPPED")))
             for key, read_now in (("before", self.machine.stat), ("uid", self.machine.uid),
-                                  ("namespacePids", self.machine.namespace_pids), ("after", self.machine.stat)):
+                                  ("namespacePids", self.machine.namespace_pids), ("uidMap", self.machine.uid_map),
+                                  ("after", self.machine.stat)):
                 if key not in fact:
                     fact[key] = missing if missing["failure"] == "ABSENT" else reading(read_now, pid)
             if "environ" not in fact and missing["failure"] != "ABSENT" and self.machine.attributed is not None:

@@ -12,6 +12,7 @@ import dev.genv.enforcer.model.Membership.MembershipSource;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.testsupport.fake.FakeProc.FakeProcess;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -78,6 +79,31 @@ final class MembershipRows {
                         machine.overwrittenIsOutside = true;
                     })
                     .problem(PROBLEM + "root starts programs for all users, so its other processes prove nothing"),
+            row(
+                            "a subordinate uid",
+                            machine -> machine.process(812, 100_001, ID + "a")
+                                    .uidMap("         0       1003          1", "         1     100000      65536"))
+                    .check(seen ->
+                            assertThat(seen.processes().getFirst().owner()).isEqualTo(ALICE)),
+            row("the uid of a user in the range of another one", machine -> machine.process(812, 100_001, ID + "a"))
+                    .check(seen ->
+                            assertThat(seen.processes().getFirst().owner()).isEqualTo(100_001)),
+            row("a subordinate uid, and an environ that cannot be read", machine -> {
+                        var process = machine.process(812, 100_001).uidMap("0 1003 1", "1 100000 65536");
+                        Files.delete(process.file("environ"));
+                        Files.createDirectory(process.file("environ"));
+                    })
+                    .problem(
+                            "MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ cannot be read: Is a directory")
+                    .check(seen ->
+                            assertThat(seen.processes().getFirst().owner()).isEqualTo(ALICE)),
+            row(
+                            "a user namespace that cannot be read",
+                            machine -> Files.delete(
+                                    machine.process(812, 100_001, ID + "a").file("uid_map")))
+                    .problem(
+                            "OWNER_UNKNOWN: process 812 is of uid 100001, which is in the range of subordinate uids of uid"
+                                    + " 1003, and its user namespace does not show whose it is"),
             row("a first thread that has exited, and an ancestor that names an environment", machine -> {
                         related(machine, ALICE, ID + "b");
                         var process = overwritten(machine, 900)

@@ -63,7 +63,8 @@ final class WorkloadRows {
             row("subordinate uids of a user whom only the name service knows", machine -> {
                         machine.nameService();
                         Files.writeString(machine.etc.resolve("subuid"), NAMED + ":100000:65536\n");
-                        machine.process(812, 100_001, ENVIRONMENT);
+                        machine.process(812, 100_001, ENVIRONMENT)
+                                .uidMap("0 %d 1".formatted(NAMED_UID), "1 100000 65536");
                     })
                     .thenUnchanged(1)
                     .check(account(NAMED)),

@@ -10,10 +10,12 @@ import dev.genv.enforcer.model.Membership.MembershipSource;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
+import dev.genv.enforcer.model.SubordinateUids;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.BiFunction;
 
 /** Builds a GPU process; by default of raz (uid 1000), in no environment and on no device. */
 public final class GpuProcessBuilder {
@@ -28,6 +30,8 @@ public final class GpuProcessBuilder {
     private User user;
     private final Set<Integer> excused = new HashSet<>();
     private Membership membership = new Membership.Outside();
+    /** By the real uid and the ranges of the machine. */
+    private BiFunction<SubordinateUids, Long, Long> owner = SubordinateUids::ownerOf;
 
     private GpuProcessBuilder(int pid) {
         this.pid = pid;
@@ -55,6 +59,18 @@ public final class GpuProcessBuilder {
 
     public GpuProcessBuilder uidUnknown() {
         uid = null;
+        return this;
+    }
+
+    /** It is in the first user namespace, in which no uid is a subordinate one. */
+    public GpuProcessBuilder ofItsUid() {
+        owner = (_, its) -> its;
+        return this;
+    }
+
+    /** It is unknown whether its uid is a subordinate one. */
+    public GpuProcessBuilder ownerUnknown() {
+        owner = (_, _) -> null;
         return this;
     }
 
@@ -113,6 +129,10 @@ public final class GpuProcessBuilder {
     }
 
     public GpuProcess build() {
+        return build(SubordinateUids.NONE);
+    }
+
+    GpuProcess build(SubordinateUids subordinateUids) {
         return new GpuProcess(
                 new ProcessId(pid, start),
                 uid,
@@ -123,6 +143,7 @@ public final class GpuProcessBuilder {
                 immunity,
                 workload,
                 user,
+                owner.apply(subordinateUids, uid),
                 excused);
     }
 }

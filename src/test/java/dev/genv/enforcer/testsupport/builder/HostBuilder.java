@@ -145,7 +145,9 @@ public final class HostBuilder {
     public Snapshot snapshot() {
         return new Snapshot(
                 name,
-                processes.stream().map(GpuProcessBuilder::build).toList(),
+                processes.stream()
+                        .map(process -> process.build(new SubordinateUids(subordinates)))
+                        .toList(),
                 unlisted(),
                 environments.stream().map(EnvBuilder::build).toList(),
                 inState.stream().map(this::device).toList(),
@@ -256,6 +258,8 @@ public final class HostBuilder {
             switch (word) {
                 case "in" -> process.inEnvironment(words.remove());
                 case "unknown" -> process.unreadable();
+                case "native" -> process.ofItsUid();
+                case "owner-unknown" -> process.ownerUnknown();
                 case "excused" -> process.excusedOn(number(words));
                 case "immune" -> process.immune(Immunity.Kind.PROTECTED, "so");
                 case "later" -> process.startedLaterBy(number(words));

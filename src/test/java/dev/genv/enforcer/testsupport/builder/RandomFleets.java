@@ -102,6 +102,7 @@ public final class RandomFleets {
                         process.immunity(),
                         process.workload(),
                         process.user(),
+                        process.owner(),
                         process.excused()))
                 .toList();
         var devices = snapshot.devices().stream()

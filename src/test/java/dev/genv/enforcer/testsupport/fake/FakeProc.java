@@ -27,7 +27,11 @@ public final class FakeProc {
         if (!Files.exists(root.resolve("devices"))) {
             Files.writeString(root.resolve("devices"), "Character devices:\n  1 mem\n\nBlock devices:\n");
         }
-        return process.uid(1000).cgroup("/").arguments().environ();
+        return process.uid(1000)
+                .cgroup("/")
+                .uidMap("         0          0 4294967295")
+                .arguments()
+                .environ();
     }
 
     /** The mount namespace of {@code self}, or of a pid. */
@@ -165,6 +169,12 @@ public final class FakeProc {
                     Gid:\t100\t100\t100\t100
                     """.formatted(
                             name, state, numbers[1], numbers[1], namespacePids, uid, uid + 1, uid + 1, uid + 1));
+            return this;
+        }
+
+        /** Puts it into a user namespace with these lines of {@code uid_map}. */
+        public FakeProcess uidMap(String... lines) throws IOException {
+            Files.write(file("uid_map"), List.of(lines));
             return this;
         }
 
