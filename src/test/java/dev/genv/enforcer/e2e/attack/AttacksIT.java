@@ -1,17 +1,13 @@
 package dev.genv.enforcer.e2e.attack;
 
 import static dev.genv.enforcer.e2e.ServiceClient.TIME_LIMIT_CODES;
-import static dev.genv.enforcer.e2e.attack.TwoUserNode.IN_ATTACKER_ENVIRONMENT;
-import static dev.genv.enforcer.e2e.attack.TwoUserNode.IN_VICTIM_ENVIRONMENT;
 import static dev.genv.enforcer.e2e.attack.TwoUserNode.NEW_ENVIRONMENT;
 import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_ENVIRONMENT;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.OutcomeSuite;
-import dev.genv.enforcer.e2e.TestUsers;
 import dev.genv.enforcer.testsupport.Requirements;
-import dev.genv.enforcer.testsupport.linux.TestCgroup;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -19,20 +15,16 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.Executors;
-import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The attacker against bob, two real users, on a node with the packaged service. Every attack has a node of its own. */
 @Tag("long")
 class AttacksIT extends OutcomeSuite<Attack, AttacksIT.AttackRunner.Outcome> {
     private static final int MAX_PARALLEL = 6;
-    private static final String BECOME_ATTACKER = "uid:" + TestUsers.ATTACKER_UID;
-    private static final String BECOME_VICTIM = "uid:" + TestUsers.HONEST_UID;
 
     AttacksIT() {
         super(
@@ -93,49 +85,6 @@ class AttacksIT extends OutcomeSuite<Attack, AttacksIT.AttackRunner.Outcome> {
             try (var users = new TwoUserNode(node)) {
                 return new AttackRunner(users, attack).run();
             }
-        }
-    }
-
-    /** The attacker has processes in the cgroup of bob's job. Root puts them there, as no user can. */
-    @Test
-    void victimsOverwrittenEnvironIsNotReplacedByTheAttackersInOneCgroup(@TempDir Path directory) throws Exception {
-        runInCgroup(
-                directory,
-                join -> Attack.named("a cgroup")
-                        .reporting("env-devices", "membership_unknown")
-                        .by(node -> {
-                            node.restartVictimJobAs(
-                                    0, IN_VICTIM_ENVIRONMENT, join, "orphan", "setsid", BECOME_VICTIM, "clear");
-                            node.startSteps(0, IN_ATTACKER_ENVIRONMENT, join, "setsid", BECOME_ATTACKER);
-                            useGpus(node, join);
-                        }));
-    }
-
-    @Test
-    void attackersOverwrittenEnvironIsNotReplacedByTheVictimsInOneCgroup(@TempDir Path directory) throws Exception {
-        runInCgroup(
-                directory,
-                join -> Attack.named("a cgroup")
-                        .preventingTermination()
-                        .reporting("membership_unknown")
-                        .by(node -> {
-                            node.restartVictimJobAs(0, IN_VICTIM_ENVIRONMENT, join, "setsid", BECOME_VICTIM);
-                            useGpus(node, join);
-                        }));
-    }
-
-    private static void useGpus(TwoUserNode node, String join) throws IOException {
-        node.useGpuAsVictim(0);
-        var process = node.startSteps(0, IN_VICTIM_ENVIRONMENT, join, "orphan", "setsid", BECOME_ATTACKER, "clear");
-        node.useGpuAsAttacker(process, 2, 10);
-    }
-
-    /** Runs an attack with a step by which a process joins the cgroup. */
-    private static void runInCgroup(Path directory, Function<String, Attack> attack) throws Exception {
-        Requirements.rootWithCapabilities();
-        Files.setAttribute(directory, "unix:mode", 0755);
-        try (var cgroup = TestCgroup.create()) {
-            runAttack(attack.apply("cgroup:" + cgroup.directory()), directory.resolve("node"));
         }
     }
 

@@ -143,16 +143,6 @@ final class HistoryAttacks {
                         .reporting("env-devices", "non-env-processes")
                         .by(HistoryAttacks::reviveWhileTheServiceIsStopped),
                 Attack.named(
-                                "removes the shell of the victim's job, whose environ is overwritten, and a service with a database file is restarted")
-                        .prepared(Node::addDatabase)
-                        .with("OVERWRITTEN_ENVIRON", "outside")
-                        .reporting("membership_unknown", "non-env-processes")
-                        .by(HistoryAttacks::removeShellBeforeARestart),
-                Attack.named(
-                                "removes the shell of the victim's job, whose environ is overwritten, and a service without a database file is restarted")
-                        .reporting("membership_unknown", "non-env-processes")
-                        .by(HistoryAttacks::removeShellBeforeARestart),
-                Attack.named(
                                 "names the victim's environment, whose id has 300 characters; `GENV_ENFORCER_ENV_OWNER=enforce`")
                         .with("ENV_OWNER", "enforce")
                         .reporting("env-devices", "env-owner")
@@ -243,10 +233,6 @@ final class HistoryAttacks {
         startJobOfEndedEnvironment(node);
         node.restartServiceAfter(_ -> node.writeAsAttacker(withRevivedEnvironment(node, node.victimJob())));
         node.useGpuAsAttacker(Map.of(), 1, 10);
-    }
-
-    private static void removeShellBeforeARestart(TwoUserNode node) throws Exception {
-        MembershipAttacks.removeShellBeforeTheJob(node, _ -> node.restartServiceAfter(_ -> {}));
     }
 
     /** The service observes that bob holds no device: it may see the old and the new entry in one observation. */

@@ -39,7 +39,8 @@ final class MembershipAttacks {
                         .reporting("env-devices")
                         .by(node -> start(node, IN_ATTACKER_ENVIRONMENT, "setsid", "fork", "clear")),
                 Attack.named("overwrites its environ after a double fork")
-                        .reporting("env-devices")
+                        .preventingTermination()
+                        .reporting(UNKNOWN)
                         .by(node -> start(node, IN_ATTACKER_ENVIRONMENT, "setsid", "fork", "orphan", "clear")),
                 Attack.named("overwrites its environ after a fork in its own session")
                         .preventingTermination()
@@ -118,7 +119,7 @@ final class MembershipAttacks {
                         }),
                 Attack.named(
                                 "removes the shell of the victim's job, whose environ is overwritten, from the victim's environment")
-                        .reporting("non-env-processes")
+                        .reporting("non-env-processes", UNKNOWN)
                         .by(node -> {
                             var activate = "exec:GENV_ENVIRONMENT_ID=" + VICTIM_ENVIRONMENT;
                             var job = node.restartVictimJobAs(
@@ -132,19 +133,19 @@ final class MembershipAttacks {
                 Attack.named(
                                 "does the same before the victim starts the job; `GENV_ENFORCER_OVERWRITTEN_ENVIRON=outside`")
                         .with("OVERWRITTEN_ENVIRON", "outside")
-                        .reporting("non-env-processes", UNKNOWN)
-                        .by(node -> removeShellBeforeTheJob(node, _ -> {})));
+                        .delayedByGrace()
+                        .reporting("non-env-processes")
+                        .by(MembershipAttacks::removeShellBeforeTheJob));
     }
 
     /** The attacker removes the shell of bob's next job from his environment, and bob starts the job in this shell. */
-    static void removeShellBeforeTheJob(TwoUserNode node, Attack.Step afterTheStart) throws Exception {
+    private static void removeShellBeforeTheJob(TwoUserNode node) throws Exception {
         var shell = node.restartVictimJobAs(HONEST_UID, OUTSIDE, "setsid", "pause", "fork", "clear");
         node.writeAsAttacker(node.withVictimPids(node.victimShell, shell.pid()));
         node.awaitTwoObservations();
         node.writeAsAttacker(node.validState());
         node.awaitTwoObservations();
         shell.resume();
-        afterTheStart.run(node);
         useAsVictimAndStartStray(node);
     }
 
@@ -155,7 +156,6 @@ final class MembershipAttacks {
     private static void startAs(int uid, TwoUserNode node, Map<String, String> variables, String... steps)
             throws IOException {
         SteppedProcess process = node.startSteps(uid, variables, steps);
-        node.preventAgreement(ATTACKER_UID, ATTACKER_ENVIRONMENT);
         node.useGpuAsAttacker(process, FREE_DEVICE, 10);
     }
 
@@ -166,7 +166,6 @@ final class MembershipAttacks {
     }
 
     private static void useAsVictimAndStartStray(TwoUserNode node) throws IOException {
-        node.preventAgreement(HONEST_UID, VICTIM_ENVIRONMENT);
         node.useGpuAsVictim(0);
         node.startStray();
     }

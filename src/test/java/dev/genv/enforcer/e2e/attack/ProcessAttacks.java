@@ -2,7 +2,6 @@ package dev.genv.enforcer.e2e.attack;
 
 import static dev.genv.enforcer.e2e.TestUsers.ATTACKER_UID;
 import static dev.genv.enforcer.e2e.TestUsers.HONEST_UID;
-import static dev.genv.enforcer.e2e.attack.TwoUserNode.ATTACKER_ENVIRONMENT;
 import static dev.genv.enforcer.e2e.attack.TwoUserNode.IN_ATTACKER_ENVIRONMENT;
 
 import dev.genv.enforcer.e2e.Node;
@@ -152,7 +151,6 @@ final class ProcessAttacks {
     }
 
     private static Child startWithOverwrittenEnviron(TwoUserNode node) throws IOException {
-        node.preventAgreement(ATTACKER_UID, ATTACKER_ENVIRONMENT);
         return node.startAsAttacker(
                 "exec setsid perl -e '$0 = \"x\" x 5000; sleep 600'", IN_ATTACKER_ENVIRONMENT, "xxxxxxxxxxxxxxx");
     }

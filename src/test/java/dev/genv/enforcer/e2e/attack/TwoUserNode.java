@@ -211,15 +211,6 @@ final class TwoUserNode implements Closeable {
         useGpuAsAttacker(Map.of(), 2, 10);
     }
 
-    /**
-     * Starts processes of a user that are in an environment and outside of all. Without them, all processes of the user may agree on a
-     * machine where the tests are in one systemd unit.
-     */
-    void preventAgreement(int uid, String environment) throws IOException {
-        startAs(uid, Map.of());
-        startAs(uid, inEnvironment(environment));
-    }
-
     /** Writes both state files in place, as the attacker. */
     void writeAsAttacker(StateFiles files) throws IOException {
         writeAsAttacker("envs.json", files.envsJson());
