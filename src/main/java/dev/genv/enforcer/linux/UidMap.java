@@ -42,9 +42,13 @@ public record UidMap(List<Extent> extents) {
         return equals(INITIAL);
     }
 
-    /** Whether only the owner of the subordinate uids around this one, or root, can have written it: it maps the owner too, or several of them. */
+    /**
+     * Whether the owner of the subordinate uids around this one has it written by newuidmap(1): it maps the owner too, or several of them. An
+     * extent with the uid and its owner is of root, who can map the uids of several users as they are.
+     */
     public boolean provesOwner(long owner, long uid) {
-        return extents.stream()
-                .anyMatch(extent -> extent.contains(owner) || (extent.contains(uid) && extent.count > 1));
+        return extents.stream().noneMatch(extent -> extent.contains(owner) && extent.contains(uid))
+                && extents.stream()
+                        .anyMatch(extent -> extent.contains(owner) || (extent.contains(uid) && extent.count > 1));
     }
 }

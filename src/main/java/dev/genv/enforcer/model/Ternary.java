@@ -9,4 +9,12 @@ public enum Ternary {
     public static Ternary of(boolean known) {
         return known ? YES : NO;
     }
+
+    public Ternary negate() {
+        return switch (this) {
+            case YES -> NO;
+            case NO -> YES;
+            case UNKNOWN -> UNKNOWN;
+        };
+    }
 }

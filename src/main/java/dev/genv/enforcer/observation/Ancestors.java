@@ -46,11 +46,12 @@ record Ancestors(Map<Integer, ObservedProcess> byPid) {
         var child = process;
         while (chain.size() < HostFacts.MOST_STEPS) {
             var relations = child.relations();
-            if (relations != null && relations.parent() <= FIRST_PROCESS) {
+            if (relations != null && relations.parent() == FIRST_PROCESS) {
                 break;
             }
             var parent = relations == null ? null : byPid.get(relations.parent());
-            // A younger process took over the pid of the parent.
+            // The kernel shows 0 for a parent outside the PID namespace. A younger process took over the pid of the
+            // parent.
             if (parent == null
                     || parent.relations() == null
                     || parent.id().startTime() > child.id().startTime()) {

@@ -3,6 +3,7 @@ package dev.genv.enforcer.observation;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Membership.MembershipSource;
 import dev.genv.enforcer.model.ProcessId;
+import dev.genv.enforcer.model.Ternary;
 import dev.genv.enforcer.observation.Ancestors.Chain;
 import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
 import dev.genv.enforcer.observation.ProcessIdentity.ProgramEnviron;
@@ -80,8 +81,14 @@ final class MembershipResolver {
         }
         var child = process;
         for (var ancestor : ancestors.processes()) {
-            if (mayHaveAdopted(ancestor, child)) {
-                return undecided();
+            switch (hasAdopted(ancestor, child)) {
+                case YES -> {
+                    return undecided();
+                }
+                case UNKNOWN -> {
+                    return Decision.unknown("the session of its ancestor %d is unknown".formatted(ancestor.pid()));
+                }
+                case NO -> {}
             }
             switch (ancestor.environ().content()) {
                 case ProgramEnviron.Content.Overwritten() -> child = ancestor;
@@ -105,10 +112,10 @@ final class MembershipResolver {
     }
 
     /**
-     * A subreaper (PR_SET_CHILD_SUBREAPER of prctl(2)), such as the manager of a user's services, adopts the children of others. What is in
-     * its session, or began one, is taken for its own.
+     * Whether the parent may be a subreaper (PR_SET_CHILD_SUBREAPER of prctl(2)), such as the manager of a user's services, that adopted the
+     * child of another. What is in its session, or began one, is taken for its own.
      */
-    private static boolean mayHaveAdopted(ObservedProcess parent, ObservedProcess child) {
-        return !parent.isInSessionOf(child) && !child.leadsSession();
+    private static Ternary hasAdopted(ObservedProcess parent, ObservedProcess child) {
+        return child.leadsSession() ? Ternary.NO : child.isInSessionOf(parent).negate();
     }
 }

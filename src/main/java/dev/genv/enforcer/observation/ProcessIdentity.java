@@ -146,18 +146,18 @@ public sealed interface ProcessIdentity {
                     : Ternary.of(namespaces.equals(other.namespaces));
         }
 
-        /** Whether both are in one session. Those that began outside the PID namespace of the service have no id, which is 0. */
-        boolean isInSessionOf(ObservedProcess other) {
-            return session() != 0 && session() == other.session();
+        /** Whether both are in one session. The kernel shows 0 for each session that began outside the PID namespace of the service. */
+        Ternary isInSessionOf(ObservedProcess other) {
+            if (relations == null
+                    || other.relations == null
+                    || (relations.session() == 0 && other.relations.session() == 0)) {
+                return Ternary.UNKNOWN;
+            }
+            return Ternary.of(relations.session() == other.relations.session());
         }
 
         boolean leadsSession() {
-            return session() == pid();
-        }
-
-        /** Returns the id of its session; 0 if unknown. */
-        int session() {
-            return relations == null ? 0 : relations.session();
+            return relations != null && relations.session() == pid();
         }
     }
 

@@ -54,9 +54,9 @@ class MembershipTableTest {
             1 parent 0 in a; 812 parent 1
             → unknown: no ancestor shows to which environment it belongs
 
-            the process that began the PID namespace of the service has no parent
-            100 overwritten parent 0
-            → unknown: no ancestor shows to which environment it belongs
+            a parent outside of the PID namespace
+            100 overwritten parent 0; decide; strict; decide
+            → unknown: its ancestors cannot be read, unknown: its ancestors cannot be read
 
             63, 64 and 65 steps
             chain 63; anew; chain 64; anew; chain 65; anew
@@ -81,7 +81,11 @@ class MembershipTableTest {
             → unknown: no ancestor shows to which environment it belongs
 
             processes without a session, which began outside of the PID namespace
-            100 session 0; 812 session 0
+            100 session 0; 812 session 0; decide; strict; decide
+            → unknown: the session of its ancestor 100 is unknown, unknown: the session of its ancestor 100 is unknown
+
+            a job whose session began in the PID namespace, and that of its parent outside
+            100 session 0; 812 session 811
             → unknown: no ancestor shows to which environment it belongs""";
 
     /** What was not read is never taken for what is not there. */
