@@ -17,7 +17,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -45,13 +44,12 @@ final class Holdings {
     }
 
     Map<String, List<Holding>> byUser() {
-        var busy = busyDevices();
         var byUser = new TreeMap<String, List<Holding>>();
         for (var device : snapshot.devices()) {
             if (snapshot.listedDevices().contains(device.index())) {
                 sharesByUser(device.attachments())
                         .forEach((user, shares) -> byUser.computeIfAbsent(user, _ -> new ArrayList<>())
-                                .add(holding(device.index(), shares, busy.getOrDefault(user, Set.of()))));
+                                .add(holding(device.index(), shares)));
             }
         }
         return byUser;
@@ -71,20 +69,33 @@ final class Holdings {
         return byUser;
     }
 
-    private Holding holding(int device, List<Holding.Share> shares, Set<Integer> busy) {
+    private Holding holding(int device, List<Holding.Share> shares) {
         var own = shares.stream()
                 .map(share -> share.environment().eid())
                 .distinct()
                 .flatMap(eid -> processes.getOrDefault(eid, List.of()).stream())
                 .filter(process -> process.uses(device))
                 .toList();
-        Holding.Use use;
-        if (shares.stream().anyMatch(share -> isUsedByItsOwner(share.environment(), device))) {
-            use = Holding.Use.PROVEN;
-        } else {
-            use = busy.contains(device) || mayBeBusy(device) ? Holding.Use.BUSY : Holding.Use.IDLE;
+        return new Holding(snapshot.host(), device, shares, own, use(device, shares, own), since(device, shares));
+    }
+
+    private Holding.Use use(int device, List<Holding.Share> shares, List<GpuProcess> own) {
+        var running = staying.stream().filter(process -> process.uses(device)).toList();
+        if (running.stream().anyMatch(process -> shares.stream().anyMatch(share -> isOfUser(process, share)))) {
+            return Holding.Use.PROVEN;
         }
-        return new Holding(snapshot.host(), device, shares, own, use, since(device, shares));
+        return running.stream()
+                        .anyMatch(process -> own.contains(process)
+                                || process.isExcusedOn(device)
+                                || process.membership() instanceof Membership.Unknown)
+                ? Holding.Use.BUSY
+                : Holding.Use.IDLE;
+    }
+
+    /** Whether the kernel proves that a process is the user's. It proves nothing if the recorded uid may be another user's. */
+    private boolean isOfUser(GpuProcess process, Holding.Share share) {
+        var uid = share.environment().uid();
+        return uid != null && owners.isConfirmed(share.environment()) && process.isOf(uid);
     }
 
     /** A device that one of the attachments held in the first observation is not new; otherwise the oldest one counts. */
@@ -99,45 +110,6 @@ final class Holdings {
             oldest = oldest == null || since < oldest ? since : oldest;
         }
         return oldest;
-    }
-
-    /**
-     * Whether the kernel proves that the user runs a process there: no other user can start a process with this uid. It proves nothing
-     * if the uid may be another user's.
-     */
-    private boolean isUsedByItsOwner(Environment environment, int device) {
-        return owners.isConfirmed(environment)
-                && staying.stream()
-                        .filter(process -> process.names(environment.eid())
-                                || process.isExcusedOn(device)
-                                || process.membership() instanceof Membership.Unknown)
-                        .anyMatch(process ->
-                                environment.uid() != null && process.isOf(environment.uid()) && process.uses(device));
-    }
-
-    /** Whether a process uses it whose environment is unknown: it may be one of the user's. */
-    private boolean mayBeBusy(int device) {
-        return staying.stream()
-                .anyMatch(process -> process.membership() instanceof Membership.Unknown && process.uses(device));
-    }
-
-    /**
-     * Returns the devices of the processes that name an environment of each user, and of those that it lists, as genv's SDK and Ray do. The uid
-     * of a process does not matter, because a job in a container often runs under another uid than its user's.
-     */
-    private Map<String, Set<Integer>> busyDevices() {
-        var byPid = staying.stream().collect(Collectors.groupingBy(GpuProcess::pid));
-        var busy = new HashMap<String, Set<Integer>>();
-        for (var environment : snapshot.environments()) {
-            environment.undisputedUser().ifPresent(user -> {
-                var naming = processes.getOrDefault(environment.eid(), List.of()).stream()
-                        .filter(this::isStaying);
-                var listed = environment.pids().stream().flatMap(pid -> byPid.getOrDefault(pid, List.of()).stream());
-                var devices = busy.computeIfAbsent(user, _ -> new HashSet<>());
-                Stream.concat(naming, listed).forEach(process -> devices.addAll(process.devices()));
-            });
-        }
-        return busy;
     }
 
     /** Returns the environments that hold devices and count in no quota. */
@@ -167,7 +139,7 @@ final class Holdings {
             @Nullable Long since) {
         /**
          * Orders holdings by the harm of losing them. A device that no process of the user's own uid uses may be a forged entry in the user's
-         * name; among equals, the latest comes first, and then one that is idle.
+         * name; among equals, the latest comes first. Of those that the first observation found, idle ones do.
          */
         static final Comparator<Holding> LEAST_HARM = Comparator.comparing(
                         (Holding holding) -> holding.use == Use.PROVEN)
@@ -182,11 +154,11 @@ final class Holdings {
 
         /** How a user's environments use a device. */
         enum Use {
-            /** No process of any of the user's environments. */
+            /** None of the following. */
             IDLE,
-            /** A process that names one of the user's environments, or that one of them lists, or whose environment is unknown. */
+            /** A process that names one of the environments, is excused there, or has an unknown membership. */
             BUSY,
-            /** A process that has the real uid of the user, and names an environment that holds the device, is excused there, or has an unknown environment. */
+            /** A process of the user's own real uid. */
             PROVEN
         }
 

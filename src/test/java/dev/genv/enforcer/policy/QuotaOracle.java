@@ -100,26 +100,23 @@ record QuotaOracle(Fleet fleet, Limits limits) {
 
     private boolean isBusy(String user, Slot slot, Set<HostProcess> gone) {
         var snapshot = snapshot(slot.host());
-        return running(slot, gone)
-                .anyMatch(process -> process.membership() instanceof Membership.Unknown
-                        || snapshot.environments().stream()
-                                .filter(environment -> user.equals(user(environment)))
-                                .filter(environment -> !environment.ownership().isDisputed())
-                                .anyMatch(environment -> environment.equals(environmentOf(snapshot, process))
-                                        || environment.pids().contains(process.pid())));
+        return hasProcessOfOwnersUid(user, slot, gone)
+                || running(slot, gone)
+                        .anyMatch(process -> process.membership() instanceof Membership.Unknown
+                                || process.isExcusedOn(slot.device())
+                                || attachments(user, slot).stream()
+                                        .map(Action.Detach::environment)
+                                        .anyMatch(environment -> environment.equals(environmentOf(snapshot, process))));
     }
 
     private boolean hasProcessOfOwnersUid(String user, Slot slot, Set<HostProcess> gone) {
-        var snapshot = snapshot(slot.host());
         return running(slot, gone)
                 .anyMatch(process -> attachments(user, slot).stream()
                         .map(Action.Detach::environment)
-                        .anyMatch(environment -> (process.membership() instanceof Membership.Unknown
-                                        || process.isExcusedOn(slot.device())
-                                        || environment.equals(environmentOf(snapshot, process)))
-                                && hasTheUidOfItsUser(environment)
-                                && process.uid() != null
-                                && process.uid().equals(environment.uid())));
+                        .anyMatch(environment -> hasTheUidOfItsUser(environment)
+                                && environment.uid() != null
+                                && (environment.uid().equals(process.uid())
+                                        || environment.uid().equals(process.owner()))));
     }
 
     /** The machine says so, or nobody in the fleet says otherwise. */
