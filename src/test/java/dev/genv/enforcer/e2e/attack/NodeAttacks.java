@@ -9,6 +9,7 @@ import static dev.genv.enforcer.e2e.attack.TwoUserNode.VICTIM_ENVIRONMENT;
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.Programs;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
@@ -26,6 +27,29 @@ final class NodeAttacks {
     private static final int FIRST_SUBORDINATE_UID = 200_000;
     private static final int CYCLES = 12;
     private static final String LONG_NAME = "k".repeat(48_990);
+
+    /** Becomes a uid in a user namespace that has all subordinate uids, as newuidmap(1) maps them. */
+    private static final String SUBORDINATE_SCRIPT = """
+            import ctypes, os, sys
+            uid, first = int(sys.argv[1]), int(sys.argv[2])
+            created, mapped, job = os.pipe(), os.pipe(), os.getpid()
+            if os.fork() == 0:
+                os.read(created[0], 1)
+                for kind in 'uid', 'gid':
+                    open('/proc/%d/%s_map' % (job, kind), 'w').write('0 %d 65536' % first)
+                os.write(mapped[1], b'.')
+                os._exit(0)
+            if ctypes.CDLL(None).unshare(0x10000000):
+                sys.exit('unshare failed')
+            os.write(created[1], b'.')
+            os.read(mapped[0], 1)
+            os.wait()
+            os.setgroups([])
+            os.setresgid(*[uid - first] * 3)
+            os.setresuid(*[uid - first] * 3)
+            os.execv('/bin/sleep', ['sleep', '600'])
+            """;
+
     /** One such letter makes Java store every letter of the text in two bytes. */
     private static final String LONG_USER = "\u20ac" + "u".repeat(4_000);
 
@@ -120,7 +144,7 @@ final class NodeAttacks {
                         .reporting("env-memory", "env-owner")
                         .by(node -> {
                             for (var uid = FIRST_SUBORDINATE_UID; uid < FIRST_SUBORDINATE_UID + 12; uid++) {
-                                node.useGpuAsAttacker(node.startAs(uid, IN_VICTIM_ENVIRONMENT), 0, 100);
+                                node.useGpuAsAttacker(startAsSubordinate(node, uid), 0, 100);
                             }
                         }),
                 Attack.named("ignores SIGTERM and uses the GPU only in every second observation")
@@ -232,6 +256,18 @@ final class NodeAttacks {
             Files.writeString(LAST_PID, Integer.toString(pid - 1));
             node.startVictimJob(IN_VICTIM_ENVIRONMENT);
         } while (node.victimJob() != pid);
+    }
+
+    private static Child startAsSubordinate(TwoUserNode node, int uid) throws IOException {
+        var command = List.of(
+                "/usr/bin/python3",
+                "-I",
+                "-S",
+                "-c",
+                SUBORDINATE_SCRIPT,
+                Integer.toString(uid),
+                Integer.toString(FIRST_SUBORDINATE_UID));
+        return node.startAsRoot(command, IN_VICTIM_ENVIRONMENT, "sleep");
     }
 
     /** The service sees a copy of /etc in which the attacker has subordinate uids, and not that of the first process. */
