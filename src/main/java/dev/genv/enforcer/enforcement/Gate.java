@@ -116,7 +116,7 @@ public final class Gate {
         this.enforcement = enforcement;
         this.history = history;
         this.counted = counted;
-        limit = new TerminationLimit(maxTerminations, counted);
+        limit = new TerminationLimit(maxTerminations);
     }
 
     /** Decides about an action after the history has recorded the plan. */
@@ -299,7 +299,7 @@ public final class Gate {
                 .filter(Order.Run.class::isInstance)
                 .map(Order::planned)
                 .toList();
-        var deferred = limit.selectDeferred(permitted);
+        var deferred = limit.selectDeferred(permitted, this::lasted);
         return orders.stream()
                 .map(order -> deferred.contains(order.planned())
                         ? new Hold(
@@ -310,6 +310,13 @@ public final class Gate {
                                 new Order.Until(WaitReason.TERMINATION_LIMIT, fleet.at()))
                         : order)
                 .toList();
+    }
+
+    private Duration lasted(PlannedAction planned) {
+        return planned.causes().stream()
+                .map(cause -> history.lasted(cause, planned.action()))
+                .max(Comparator.naturalOrder())
+                .orElse(Duration.ZERO);
     }
 
     /** Returns a problem for each host whose actions exceed the termination limit. */

@@ -294,6 +294,16 @@ public final class History {
                 .orElse(left);
     }
 
+    /** Returns for how long a violation was observed, at most the age of a process that is terminated for it. */
+    Duration lasted(Violation cause, Action action) {
+        var age = ageOf(action);
+        return ofViolation(cause, action, detached(cause))
+                .map(key -> clocks.elapsed(key, recordedAt))
+                .max(Duration::compareTo)
+                .filter(lasted -> lasted.compareTo(age) < 0)
+                .orElse(age);
+    }
+
     private Duration left(Clocks.Key key) {
         var left = enforcement.grace().minus(clocks.elapsed(key, recordedAt));
         return left.isNegative() ? Duration.ZERO : left;

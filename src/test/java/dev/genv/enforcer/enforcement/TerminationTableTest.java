@@ -220,19 +220,19 @@ class TerminationTableTest extends CycleTable {
         process 3 uid 1001 on 0; process 4 uid 1001 on 0; process 9 uid 1002 on 0 @ 10
         → 1 TERM 0, 2 TERM 0, 3 TERM 10, 9 TERM 10
 
-        a user is served before users that came later
+        users take turns by their uids, whoever came first
         limit 1
         process 1 uid 2001 on 0; process 2 uid 2002 on 0; process 9 uid 1002 on 0 @ 0
         process 2 uid 2002 on 0; process 3 uid 3001 on 0; process 4 uid 3002 on 0; process 9 uid 1002 on 0 @ 10
         process 3 uid 3001 on 0; process 4 uid 3002 on 0; process 9 uid 1002 on 0 @ 20
-        → 1 TERM 0, 2 TERM 10, 9 TERM 20
+        → 9 TERM 0, 2 TERM 10, 3 TERM 20
 
         a user waits at most one turn of each other user
         limit 2
         process 1 uid 2001 on 0; process 2 uid 2001 on 0; process 3 uid 2002 on 0; process 4 uid 2002 on 0; process 5 uid 2003 on 0; process 6 uid 2003 on 0 @ 0
         process 2 uid 2001 on 0; process 4 uid 2002 on 0; process 5 uid 2003 on 0; process 6 uid 2003 on 0; process 9 uid 1002 on 0 @ 10
         process 4 uid 2002 on 0; process 6 uid 2003 on 0; process 9 uid 1002 on 0 @ 20
-        → 1 TERM 0, 3 TERM 0, 2 TERM 10, 5 TERM 10, 4 TERM 20, 9 TERM 20
+        → 1 TERM 0, 3 TERM 0, 5 TERM 10, 9 TERM 10, 4 TERM 20, 6 TERM 20
 
         processes of unknown uids share one turn
         limit 2
@@ -248,8 +248,8 @@ class TerminationTableTest extends CycleTable {
         new processes of an old violation wait their turn
         limit 1
         env a capacity 1mi on 0; process 1 in a on 0 @ 0
-        env a capacity 1mi on 0; process 1 in a on 0; process 2 in a on 0; process 9 on 0 @ 10
-        env a capacity 1mi on 0; process 1 in a on 0; process 2 in a on 0; process 3 in a on 0; process 9 on 0 @ 20
+        env a capacity 1mi on 0; process 1 in a on 0; process 2 young in a on 0; process 9 on 0 @ 10
+        env a capacity 1mi on 0; process 1 in a on 0; process 2 started 8 in a on 0; process 3 young in a on 0; process 9 on 0 @ 20
         → 1 TERM 0, 2 TERM 10, 9 TERM 20\
         """;
 
