@@ -11,6 +11,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Objects;
 import java.util.PriorityQueue;
 import java.util.Queue;
@@ -51,7 +52,7 @@ final class TerminationLimit {
      * @param lasted for how long the violations of an action were observed
      */
     Set<PlannedAction> selectDeferred(List<PlannedAction> due, Function<PlannedAction, Duration> lasted) {
-        var byHost = new HashMap<String, TreeMap<Turn, Queue<Candidate>>>();
+        var byHost = new HashMap<String, NavigableMap<Turn, Queue<Candidate>>>();
         var targets = new HashSet<HostProcess>();
         for (var planned : due) {
             if (planned.isSigterm() && planned.action() instanceof Action.Terminate terminate) {
@@ -80,7 +81,7 @@ final class TerminationLimit {
     }
 
     /** Takes a process of the user after the one who had the last turn. */
-    private void takeTurn(String host, TreeMap<Turn, Queue<Candidate>> byUser) {
+    private void takeTurn(String host, NavigableMap<Turn, Queue<Candidate>> byUser) {
         var before = last.get(host);
         var next = before == null ? null : byUser.higherKey(before);
         var turn = next == null ? byUser.firstKey() : next;

@@ -79,14 +79,16 @@ public record FileTree(Path root) {
 
         @Override
         public void inspect(Step step, Path at) throws IOException {
-            var uid = Integer.toUnsignedLong((int) Files.getAttribute(at, "unix:uid", LinkOption.NOFOLLOW_LINKS));
+            // Only links are links, and the root: /proc/1/root is one.
+            var options = step == Step.LINK ? new LinkOption[] {LinkOption.NOFOLLOW_LINKS} : new LinkOption[0];
+            var uid = Integer.toUnsignedLong((int) Files.getAttribute(at, "unix:uid", options));
             if (!uids.contains(uid)) {
                 throw new UntrustedException("%s belongs to user %d".formatted(at, uid));
             }
             if (step == Step.LINK) {
                 return; // a link has no permissions
             }
-            var mode = (int) Files.getAttribute(at, "unix:mode", LinkOption.NOFOLLOW_LINKS);
+            var mode = (int) Files.getAttribute(at, "unix:mode");
             // In a sticky directory users cannot replace files of others. In the file's own directory they could add
             // files.
             var stickyIsFine = step == Step.FOLDER_ABOVE;

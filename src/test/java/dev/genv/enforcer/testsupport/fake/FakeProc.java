@@ -74,11 +74,14 @@ public final class FakeProc {
         Files.createSymbolicLink(link, Path.of("pid:[%d]".formatted(inode)));
     }
 
-    /** Sets the root directory of the machine's first process, in which root has an account. */
+    /** Sets the root directory of the machine's first process, to which a link leads, and in which root has an account. */
     public Path hostRoot() throws IOException {
         var host = root.resolve("1/root");
         if (Files.notExists(host)) {
-            Files.writeString(Files.createDirectories(host.resolve("etc")).resolve("passwd"), "root:x:0:0:::\n");
+            var directory = root.resolve("files-of-1");
+            Files.writeString(Files.createDirectories(directory.resolve("etc")).resolve("passwd"), "root:x:0:0:::\n");
+            Files.createDirectories(host.getParent());
+            Files.createSymbolicLink(host, directory);
         }
         return host;
     }
