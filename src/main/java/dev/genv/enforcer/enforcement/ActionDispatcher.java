@@ -10,72 +10,95 @@ import dev.genv.enforcer.enforcement.host.Order;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
-import dev.genv.enforcer.enforcement.record.ActionIntents;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.Action;
-import java.util.ArrayList;
+import dev.genv.enforcer.policy.Plan.PlannedAction;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.stream.Collectors;
 
-/** Executes the orders of a cycle, on all hosts at the same time. */
+/**
+ * Executes the orders of a cycle, on all hosts at the same time. A result counts when it arrives, also if its cycle has ended or failed
+ * meanwhile.
+ *
+ * @param arrived the results that no cycle has recorded, in the order of their arrival
+ */
 record ActionDispatcher(
-        EnforcerConfig config, HostWorkers workers, ActionIntents intents, Terminations terminations, Ticker ticker) {
+        EnforcerConfig config, HostWorkers workers, Terminations terminations, Ticker ticker, Queue<ActionRecord> arrived) {
+    /** Creates a dispatcher that begins with what an earlier run left. */
+    ActionDispatcher(EnforcerConfig config, HostWorkers workers, Terminations terminations, Ticker ticker) {
+        this(config, workers, terminations, ticker, new ConcurrentLinkedQueue<>(terminations.unrecorded()));
+    }
 
     /**
      * What was executed.
      *
-     * @param late the results of earlier actions that no cycle has recorded
+     * @param answers the results that hosts gave to the orders of this cycle and to earlier ones
      * @param records the results of the orders of this cycle
      */
-    record Execution(List<ActionRecord> late, List<ActionRecord> records) {}
-
-    /**
-     * Executes what was begun of the orders, unless the observation that they rest on is too old by then, and returns the result of each
-     * order.
-     */
-    Execution execute(List<Order> orders, List<ActionRecord> begun, ObservationAge age) throws InterruptedException {
-        var failures = executeOnHosts(begun, age);
-        var ended = new LinkedHashMap<Long, ActionRecord>();
-        intents.unrecorded().forEach(done -> ended.put(done.id(), done));
-        var records = new ArrayList<ActionRecord>();
-        var its = begun.iterator(); // one for each order to run, in the same order
-        for (var order : orders) {
-            records.add(
-                    switch (order) {
-                        case Order.Hold hold -> new ActionRecord(hold.planned(), hold.result(), ticker.now());
-                        case Order.Run(var planned) -> {
-                            var why = failures.getOrDefault(planned.action().host(), "not done");
-                            yield Objects.requireNonNullElseGet(
-                                    ended.remove(its.next().id()),
-                                    () -> new ActionRecord(planned, Result.failed(why), ticker.now()));
-                        }
-                    });
+    record Execution(List<ActionRecord> answers, List<ActionRecord> records) {
+        /** Returns the results of earlier orders. */
+        List<ActionRecord> late() {
+            var ofCycle = new IdentityHashMap<PlannedAction, Boolean>();
+            records.forEach(done -> ofCycle.put(done.planned(), true));
+            return answers.stream()
+                    .filter(done -> !ofCycle.containsKey(done.planned()))
+                    .toList();
         }
-        return new Execution(List.copyOf(ended.values()), records);
+    }
+
+    /** Executes the orders, unless the observation that they rest on is too old by then, and returns the result of each one. */
+    Execution execute(List<Order> orders, ObservationAge age) throws InterruptedException {
+        var failures = executeOnHosts(orders, age);
+        var answers = List.copyOf(arrived);
+        var byAction = new IdentityHashMap<PlannedAction, ActionRecord>();
+        answers.forEach(done -> byAction.put(done.planned(), done));
+        var records = orders.stream()
+                .map(order -> switch (order) {
+                    case Order.Hold hold -> new ActionRecord(hold.planned(), hold.result(), ticker.now());
+                    case Order.Run(var planned) ->
+                        Objects.requireNonNullElseGet(byAction.get(planned), () -> unanswered(planned, failures));
+                })
+                .toList();
+        return new Execution(answers, records);
+    }
+
+    /** Takes over that a cycle has recorded these answers. */
+    void recorded(Execution execution) {
+        execution.answers().forEach(_ -> arrived.remove());
+    }
+
+    private ActionRecord unanswered(PlannedAction planned, Map<String, String> failures) {
+        var why = failures.getOrDefault(planned.action().host(), "not done");
+        var result = terminations.isBegun(planned) ? Result.lost(why) : Result.failed(why);
+        return logged(new ActionRecord(planned, result, ticker.now()));
     }
 
     /** Returns why hosts gave no result, by the host's name. */
-    private Map<String, String> executeOnHosts(List<ActionRecord> begun, ObservationAge age)
-            throws InterruptedException {
+    private Map<String, String> executeOnHosts(List<Order> orders, ObservationAge age) throws InterruptedException {
         var failures = new HashMap<String, String>();
         var tasks = new HostTasks<Boolean>(HostWorker.Kind.EXECUTE, config.actionTimeout(), ticker);
-        var byHost = begun.stream()
+        var byHost = orders.stream()
+                .filter(Order.Run.class::isInstance)
+                .map(Order::planned)
                 .collect(Collectors.groupingBy(
-                        intent -> intent.planned().action().host(), LinkedHashMap::new, Collectors.toList()));
+                        planned -> planned.action().host(), LinkedHashMap::new, Collectors.toList()));
         byHost.forEach((host, ofHost) -> {
             var worker = workers.worker(host);
             if (worker == null) {
                 failures.put(host, "the host is no longer in the list");
-                ofHost.forEach(intents::abandon);
+                ofHost.forEach(terminations::abandon);
             } else if (!tasks.start(worker, () -> {
                 executeOn(worker.host(), ofHost, age);
                 return true;
             })) {
-                ofHost.forEach(intents::abandon);
+                ofHost.forEach(terminations::abandon);
             }
         });
         for (var answer : tasks.await(workers.count() > 1)) {
@@ -87,36 +110,44 @@ record ActionDispatcher(
     }
 
     /** Executes the actions of a host. One without a result was not executed, unless the execution failed in an unknown way. */
-    private void executeOn(Host host, List<ActionRecord> begun, ObservationAge age)
+    private void executeOn(Host host, List<PlannedAction> ofHost, ObservationAge age)
             throws UnreachableException, InterruptedException {
-        var due = new LinkedHashMap<Action, ActionRecord>();
-        for (var intent : begun) {
-            Gate.tooOld(intent.planned(), age)
-                    .ifPresentOrElse(
-                            hold -> end(intent, hold.result()),
-                            () -> due.put(intent.planned().action(), intent));
+        var due = new LinkedHashMap<Action, PlannedAction>();
+        for (var planned : ofHost) {
+            var isTooOld = Gate.tooOld(planned, age);
+            if (isTooOld.isPresent()) {
+                end(planned, isTooOld.get().result());
+            } else if (planned.isSigterm() && !terminations.isBegun(planned)) {
+                end(planned, Result.failed("the result of an earlier signal came meanwhile"));
+            } else {
+                due.put(planned.action(), planned);
+            }
         }
         try {
             if (!due.isEmpty()) {
                 host.execute(List.copyOf(due.keySet()), (action, result) -> {
-                    var intent = due.get(action);
-                    if (intent != null) {
-                        end(intent, result);
+                    var planned = due.remove(action);
+                    if (planned != null) {
+                        end(planned, result);
                     }
                 });
             }
         } catch (UnreachableException e) {
-            begun.forEach(intents::abandon);
+            due.values().forEach(terminations::abandon);
             throw e;
         }
-        begun.forEach(intents::abandon);
+        due.values().forEach(terminations::abandon);
     }
 
     /** Remembers and logs a result when it arrives, on any thread. */
-    private void end(ActionRecord intent, Result result) {
-        var done = new ActionRecord(intent.id(), intent.planned(), result, ticker.now());
+    private void end(PlannedAction planned, Result result) {
+        var done = new ActionRecord(planned, result, ticker.now());
         terminations.record(done);
+        arrived.add(logged(done));
+    }
+
+    private ActionRecord logged(ActionRecord done) {
         ActionLog.logResult(new Fleet(List.of(), config.remote()), done);
-        intents.end(done);
+        return done;
     }
 }

@@ -1,8 +1,8 @@
 package dev.genv.enforcer.enforcement;
 
+import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.CycleClock;
 import dev.genv.enforcer.enforcement.host.Ticker;
-import dev.genv.enforcer.enforcement.record.ActionIntents;
 import dev.genv.enforcer.enforcement.record.DeliveryCursors;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
@@ -18,7 +18,10 @@ import dev.genv.enforcer.model.ProblemCode;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.SequencedMap;
 import java.util.stream.Stream;
 import org.jboss.logging.Logger;
 
@@ -32,13 +35,20 @@ public final class CycleStore {
     /** A longer stop ends all grace periods: users had no reason to expect that they continue. */
     private static final Duration LONGEST_STOP = Duration.ofHours(1);
 
+    /** The store may not be available for long. */
+    private static final int MAX_UNSTORED = 10_000;
+
     private final Store store;
     private final ViolationRegistry registry;
     private final EventLog events;
     private final DeliveryCursors deliveries;
-    private final ActionIntents intents;
+    /** The actions that may not be stored, by their number. */
+    private final SequencedMap<Long, ActionRecord> actions = new LinkedHashMap<>();
+
     private final List<String> notRestored;
     private Restored earlier;
+    /** The number of the last action. */
+    private long lastAction;
     /** The number of events that were lost since the last report. */
     private long lostEvents;
 
@@ -59,7 +69,7 @@ public final class CycleStore {
         this.deliveries = deliveries;
         earlier = store.restore();
         notRestored = new ArrayList<>(earlier.unreadable());
-        intents = new ActionIntents(store, earlier.lastIntent(), ticker);
+        lastAction = earlier.lastAction();
         restore("events", () -> events.continueFrom(store::id, earlier.events(), earlier.lastEvent()));
         restore("deliveries", () -> deliveries.restore(earlier.state()));
         var started = new ArrayList<>(atStart);
@@ -83,10 +93,6 @@ public final class CycleStore {
         return deliveries;
     }
 
-    ActionIntents intents() {
-        return intents;
-    }
-
     /**
      * Restores what decisions depend on, and forgets what the store had, so that it does not stay in memory.
      *
@@ -97,24 +103,19 @@ public final class CycleStore {
         if (earlier.isSameBoot()) {
             earlier.cycle().ifPresent(last -> {
                 clock.continueFrom(last.counted());
-                restore("pending terminations", () -> terminations.restore(earlier.state(), last));
                 restore(
                         "history of the state",
                         () -> history.restore(earlier.state(), last, continuesClocks(last, now)));
             });
-            restore("actions without a result", () -> restoreIntents(terminations));
+            restore("pending terminations", () -> terminations.restore(earlier.state(), earlier.cycle()));
+            terminations
+                    .unrecorded()
+                    .forEach(signal -> LOG.warnf(
+                            "The service was stopped before a cycle recorded this action: %s",
+                            ActionLog.fixedForm(signal)));
         }
         earlier = Restored.nothing(earlier.hasLost());
         return earlier.hasLost() || !notRestored.isEmpty();
-    }
-
-    /** They may have been executed, so they count like actions whose answer was lost. */
-    private void restoreIntents(Terminations terminations) {
-        for (var intent : earlier.intents()) {
-            LOG.warnf("The service was stopped before a cycle recorded this action: %s", ActionLog.fixedForm(intent));
-            terminations.record(intent);
-            intents.restore(intent);
-        }
     }
 
     private static boolean continuesClocks(SavedCycle last, Instant now) {
@@ -155,11 +156,37 @@ public final class CycleStore {
                 .toList();
     }
 
+    /** Stores terminations before their first signal. */
+    void begin(SavedState begun) {
+        if (begun.all().values().stream().anyMatch(entries -> !entries.isEmpty())) {
+            store.begin(begun);
+        }
+    }
+
+    /**
+     * Records actions for the next commit: those that are news or may have had an effect.
+     *
+     * @param all the actions of a cycle
+     * @param news those of them that are no repetitions
+     */
+    void record(List<ActionRecord> all, List<ActionRecord> news) {
+        var isNew = new HashSet<>(news);
+        for (var done : all) {
+            var isKept = isNew.contains(done) || done.result().mayHaveEffect();
+            if (isKept && !done.result().outcome().isSkipped()) {
+                actions.put(++lastAction, done);
+            }
+        }
+        while (actions.size() > MAX_UNSTORED) {
+            actions.pollFirstEntry();
+        }
+    }
+
     /** Stores a cycle, after its clock has ended and before readers see it. */
     void commit(List<Event> ofCycle, Instant at, CycleClock clock, Terminations terminations, History history) {
         var violations = registry.save();
         var unstored = events.unstored(ofCycle);
-        var actions = intents.unstored();
+        var changes = new LinkedHashMap<>(actions);
         var cycle = new SavedCycle(
                 clock.ticker().mark(),
                 history.recordedAt(),
@@ -171,13 +198,13 @@ public final class CycleStore {
                 unstored.isEmpty() ? events.stored() : unstored.getLast().sequence());
         var state =
                 SavedState.EMPTY.with(history.save()).with(terminations.save()).with(deliveries.save());
-        if (store.commit(new CycleCommit(cycle, state, violations.active(), unstored, actions, violations.names()))) {
+        if (store.commit(new CycleCommit(cycle, state, violations.active(), unstored, changes, violations.names()))) {
             var missing = events.confirm(unstored);
             if (missing > 0) {
                 LOG.warnf("%d events were never stored: the database was not available for too long", missing);
                 lostEvents += missing;
             }
-            intents.stored(actions);
+            actions.clear();
         }
     }
 }

@@ -24,7 +24,6 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -36,9 +35,6 @@ import org.jspecify.annotations.Nullable;
 @Singleton
 public final class Enforcer {
     private static final Logger LOG = Logger.getLogger(Enforcer.class);
-
-    /** How long a process counts as perhaps signalled if SIGKILL is disabled. */
-    private static final Duration PERHAPS_SIGNALLED = Duration.ofSeconds(60);
 
     private final EnforcerConfig config;
     private final CycleStore store;
@@ -68,14 +64,14 @@ public final class Enforcer {
         clock = new CycleClock(ticker, config.interval());
         workers = new HostWorkers(config.hosts(), config.remote(), config.observationTimeout(), ticker);
         history = new History(config.enforcement(), config.interval(), clock.ticker());
-        terminations = new Terminations(limits.killAfter(), limits.compliancePeriod(), clock.ticker());
+        terminations = new Terminations(limits, clock.ticker());
         gate = new Gate(config.enforcement(), history, limits.maxTerminations(), clock.ticker());
-        dispatcher = new ActionDispatcher(config, workers, store.intents(), terminations, ticker);
         nextActions = new NextActions(gate, terminations, ticker);
         problems = new ProblemLog(config.quiet());
         if (store.restore(clock, terminations, history, ticker.now())) {
-            gate.holdSigterm(Objects.requireNonNullElse(limits.killAfter(), PERHAPS_SIGNALLED));
+            gate.holdSigterm(limits.timeAfterSignal());
         }
+        dispatcher = new ActionDispatcher(config, workers, terminations, ticker);
         startedAt = ticker.now();
         createdAt = ticker.mark();
     }
@@ -131,8 +127,8 @@ public final class Enforcer {
         var review = terminations.review(plan, fleet, history, gate);
         var orders = gate.screen(review.actions(), fleet);
         ActionLog.logNew(store.registry().unknown(plan.violations())); // before the actions that follow from them
-        var begun = store.intents().begin(orders); // on the disk before the first signal
-        var execution = dispatcher.execute(orders, begun, age);
+        store.begin(terminations.begin(orders)); // on the disk before the first signal
+        var execution = dispatcher.execute(orders, age);
         return record(age, fleet, plan, review.records(), orders, execution);
     }
 
@@ -161,8 +157,7 @@ public final class Enforcer {
         var actions = Stream.of(execution.late(), reviewed, execution.records())
                 .flatMap(List::stream)
                 .toList();
-        gate.record(execution.late());
-        gate.record(execution.records());
+        gate.record(execution.answers());
         var general = Stream.concat(
                         store.problems().stream(), listeners.stream().flatMap(listener -> listener.problems().stream()))
                 .toList();
@@ -173,7 +168,8 @@ public final class Enforcer {
         var next = nextActions.of(plan, fleet, orders, execution.records());
         clock.endCycle();
         var update = store.registry().record(plan, fleet, actions, next, config::effectiveMode);
-        store.intents().recorded(actions, update.actions());
+        store.record(actions, update.actions());
+        dispatcher.recorded(execution);
         var events = store.events().number(ticker.now(), contents(changes, update));
         store.commit(events, fleet.at(), clock, terminations, history);
         store.registry().publish();

@@ -337,9 +337,9 @@ public final class Gate {
                 .toList();
     }
 
-    /** Records results of hosts, for the next cycle. */
-    public void record(List<ActionRecord> results) {
-        limit.record(results);
+    /** Records the answers of hosts, for the next cycle. */
+    public void record(List<ActionRecord> answers) {
+        limit.record(answers);
     }
 
     /**

@@ -98,12 +98,11 @@ final class TerminationLimit {
         return failed.contains(process);
     }
 
-    /** Records results. An action to which no host has answered yet has no number: it neither succeeded nor failed. */
+    /** Records the answers of hosts. An action without an answer neither succeeded nor failed. */
     void record(List<ActionRecord> results) {
         for (var done : results) {
             var outcome = done.result().outcome();
-            if (done.id() != 0
-                    && done.planned().action() instanceof Action.Terminate terminate
+            if (done.planned().action() instanceof Action.Terminate terminate
                     && !outcome.isSkipped()) {
                 failed.remove(terminate.target());
                 if (outcome.isFailure()) {

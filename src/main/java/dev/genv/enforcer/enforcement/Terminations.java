@@ -5,6 +5,7 @@ import dev.genv.enforcer.enforcement.host.Order;
 import dev.genv.enforcer.enforcement.host.Order.WaitReason;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.SavedState;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
@@ -51,75 +52,59 @@ public final class Terminations {
     private static final long REMOVAL_TIME = Duration.ofSeconds(10).toNanos();
     /** How long after its signal a process of a host that left the list is remembered: the host may return. */
     private static final long RETENTION = Duration.ofHours(1).toNanos();
-    /** How long rules treat a signalled process as gone if SIGKILL is disabled. */
-    private static final Duration COUNTS_AS_FREED = Duration.ofSeconds(60);
-
     private final boolean kills;
-    /** How long a process must keep breaking rules after a signal before it gets the next one. */
-    private final long afterSignal;
+    /** How long a process must be observed to break rules after a signal before it gets the next one. */
+    private final long killAfter;
 
     private final long compliancePeriod;
     private final Ticker ticker;
     private final Map<HostProcess, Termination> pending = new TreeMap<>();
+    /** The signals of an earlier run that none of its cycles recorded. */
+    private final List<ActionRecord> unrecorded = new ArrayList<>();
     /** When the last observation was recorded. */
     private long observedAt;
 
     /** How far a termination has come. */
     public enum Stage {
-        /** SIGTERM may have been sent; the answer was lost. It counts as sent, but no SIGKILL follows. */
-        PERHAPS_ASKED,
+        /** SIGTERM may have been sent: it is about to be, or its result never came. It counts as sent, but no SIGKILL follows. */
+        PERHAPS,
         /** SIGTERM was sent. */
         ASKED,
-        /** SIGKILL is due, and may have failed. */
-        OVERDUE,
         /** SIGKILL was sent. */
         KILLED
     }
 
     /**
-     * A signalled process. It stays the same as long as every cycle finds that it breaks rules.
+     * A termination. It is stored before the signal, and stays the same as long as every cycle finds that the process breaks rules.
      *
-     * @param last the last action on it
-     * @param signalledAt when it got the first signal
-     * @param stageAt when its stage began
-     * @param broken how long it kept breaking rules before {@code since}
+     * @param last the last signal
+     * @param at when that was sent, or SIGKILL was tried first
+     * @param broken how long the process was observed to break rules until {@code since}
      * @param since since when it keeps breaking rules; null if the last observation did not show that it breaks one
      * @param compliantSince since when it breaks no rule, as far as was observed; null if it broke one last
      */
     public record Termination(
-            PlannedAction last,
-            long signalledAt,
-            Stage stage,
-            long stageAt,
-            long broken,
-            @Nullable Long since,
-            @Nullable Long compliantSince) {
+            PlannedAction last, Stage stage, long at, long broken, @Nullable Long since, @Nullable Long compliantSince) {
         private static Termination begin(PlannedAction planned, Stage stage, long now) {
-            return new Termination(planned, now, stage, now, 0, now, null);
+            return new Termination(planned, stage, now, 0, now, null);
         }
 
         private Termination next(PlannedAction planned, Stage next, long now) {
-            return new Termination(planned, signalledAt, next, now, broken, since, compliantSince);
+            return new Termination(planned, next, now, broken, since, compliantSince);
         }
 
         private Termination breaks(long now) {
-            return since == null ? new Termination(last, signalledAt, stage, stageAt, broken, now, null) : this;
+            return since == null ? new Termination(last, stage, at, broken, now, null) : this;
         }
 
         /** It may have stopped breaking rules since the observation before, so of the time since then only a part counts. */
         private Termination stops(long before, long now, long most, @Nullable Long compliant) {
             var until = since == null ? now : Math.max(since, before);
-            return new Termination(
-                    last,
-                    signalledAt,
-                    stage == Stage.OVERDUE ? Stage.ASKED : stage,
-                    stageAt,
-                    elapsed(until) + (since == null ? 0 : Math.min(now - until, most)),
-                    null,
-                    compliant);
+            var rest = since == null ? 0 : Math.min(now - until, most);
+            return new Termination(last, stage, at, elapsed(until) + rest, null, compliant);
         }
 
-        /** How long it kept breaking rules until now. */
+        /** How long it was observed to break rules until now. */
         private long elapsed(long now) {
             return since == null ? broken : broken + now - since;
         }
@@ -133,17 +118,11 @@ public final class Terminations {
      */
     public record Review(List<ActionRecord> records, List<PlannedAction> actions) {}
 
-    /**
-     * Creates an empty list.
-     *
-     * @param killAfter how long a process must continue to break rules before SIGKILL; null for never
-     * @param compliancePeriod how long a process must break no rule before it is forgotten
-     * @param ticker the clock that counts towards an action
-     */
-    public Terminations(@Nullable Duration killAfter, Duration compliancePeriod, Ticker ticker) {
-        kills = killAfter != null;
-        afterSignal = Objects.requireNonNullElse(killAfter, COUNTS_AS_FREED).toNanos();
-        this.compliancePeriod = compliancePeriod.toNanos();
+    /** Creates an empty list for these times until SIGKILL and until a termination is forgotten, by the clock that counts towards an action. */
+    public Terminations(SafetyLimits limits, Ticker ticker) {
+        kills = limits.killAfter() != null;
+        killAfter = limits.timeAfterSignal().toNanos();
+        compliancePeriod = limits.compliancePeriod().toNanos();
         this.ticker = ticker;
     }
 
@@ -151,10 +130,25 @@ public final class Terminations {
         return SavedState.EMPTY.with(TERMINATIONS, new HashMap<>(pending));
     }
 
-    /** Continues the terminations that an earlier run of the service saved; the clock that counts towards an action continues too. */
-    public synchronized void restore(SavedState saved, SavedCycle last) {
-        pending.putAll(saved.get(TERMINATIONS));
-        observedAt = last.observed();
+    /**
+     * Continues the terminations that an earlier run of the service saved; the clock that counts towards an action continues too. Those that
+     * it began after its last cycle begin now.
+     */
+    public synchronized void restore(SavedState saved, Optional<SavedCycle> last) {
+        var now = ticker.mark();
+        saved.get(TERMINATIONS).forEach((process, its) -> {
+            var isRecorded = last.isPresent() && its.at < last.get().counted();
+            pending.put(process, isRecorded ? its : Termination.begin(its.last, its.stage, now));
+            if (!isRecorded) {
+                unrecorded.add(new ActionRecord(its.last, Result.UNKNOWN, ticker.now()));
+            }
+        });
+        observedAt = last.map(SavedCycle::observed).orElse(now);
+    }
+
+    /** Returns the signals of an earlier run that none of its cycles recorded. */
+    synchronized List<ActionRecord> unrecorded() {
+        return List.copyOf(unrecorded);
     }
 
     /** Returns all processes that were signalled and have not exited, as far as is known. */
@@ -162,22 +156,57 @@ public final class Terminations {
         return Set.copyOf(pending.keySet());
     }
 
-    /** Records the result of an action, if it is a termination. */
+    /** Begins a termination for each SIGTERM of these orders, and returns what must be stored before the first signal. */
+    public synchronized SavedState begin(List<Order> orders) {
+        var begun = new HashMap<HostProcess, Termination>();
+        for (var order : orders) {
+            if (order instanceof Order.Run(var planned)
+                    && planned.isSigterm()
+                    && planned.action() instanceof Action.Terminate action) {
+                var its = Termination.begin(planned, Stage.PERHAPS, ticker.mark());
+                if (pending.putIfAbsent(action.target(), its) == null) {
+                    begun.put(action.target(), its);
+                }
+            }
+        }
+        return SavedState.EMPTY.with(TERMINATIONS, begun);
+    }
+
+    /** Whether this SIGTERM was begun and has no result. */
+    public synchronized boolean isBegun(PlannedAction planned) {
+        return planned.action() instanceof Action.Terminate action
+                && pending.get(action.target()) instanceof Termination its
+                && its.stage == Stage.PERHAPS
+                && its.last.equals(planned);
+    }
+
+    /** Forgets a SIGTERM that was begun and not sent. */
+    public synchronized void abandon(PlannedAction planned) {
+        if (isBegun(planned)) {
+            pending.remove(((Action.Terminate) planned.action()).target()); // no other action is begun
+        }
+    }
+
+    /** Records the result of an action, if it is a termination. Without a result, or with a lost one, its stage stays. */
     public synchronized void record(ActionRecord done) {
-        if (!(done.planned().action() instanceof Action.Terminate action)) {
+        var planned = done.planned();
+        if (!(planned.action() instanceof Action.Terminate action)) {
+            return;
+        }
+        if (done.result().outcome() != Outcome.SIGNALLED) {
+            if (!done.result().uncertain()) {
+                abandon(planned);
+            }
             return;
         }
         var now = ticker.mark();
+        var stage = action.signal() == Signal.KILL ? Stage.KILLED : Stage.ASKED;
         var known = pending.get(action.target());
-        if (done.result().outcome() == Outcome.SIGNALLED) {
-            pending.put(
-                    action.target(),
-                    action.signal() == Signal.KILL && known != null
-                            ? known.next(done.planned(), Stage.KILLED, now)
-                            : Termination.begin(done.planned(), Stage.ASKED, now));
-        } else if (done.result().uncertain() && known == null) {
-            pending.put(action.target(), Termination.begin(done.planned(), Stage.PERHAPS_ASKED, now));
-        }
+        pending.put(
+                action.target(),
+                stage == Stage.KILLED && known != null
+                        ? known.next(planned, stage, now)
+                        : Termination.begin(planned, stage, now));
     }
 
     /**
@@ -202,26 +231,29 @@ public final class Terminations {
 
     /** Whether it exits or gets SIGKILL, as far as the last observation showed. SIGKILL may fail, or not terminate it. */
     private boolean isLeaving(Termination termination, long now) {
-        return kills ? !isStuck(termination) : now - termination.signalledAt < afterSignal;
+        return kills ? !isStuck(termination) : now - termination.at < killAfter;
     }
 
     private static boolean isForMemory(Termination termination) {
         return termination.last.causes().stream().anyMatch(cause -> cause.rule().equals(Rules.ENV_MEMORY));
     }
 
-    /** Whether it still exists long after SIGKILL was due. */
-    private boolean isStuck(Termination termination) {
-        var isObserved = termination.since != null || termination.compliantSince != null;
-        return isObserved
-                && termination.stage.compareTo(Stage.OVERDUE) >= 0
-                && observedAt - termination.stageAt >= REMOVAL_TIME;
+    /** Whether it was observed long after SIGKILL was sent, or tried while it kept breaking rules. */
+    private boolean isStuck(Termination its) {
+        var isObserved = its.stage == Stage.KILLED
+                ? its.since != null || its.compliantSince != null
+                : its.stage == Stage.ASKED && isTried(its);
+        return isObserved && observedAt - its.at >= REMOVAL_TIME;
+    }
+
+    /** Whether SIGKILL was tried since it became due. */
+    private boolean isTried(Termination its) {
+        return its.since != null && its.at >= its.since + Math.max(0, killAfter - its.broken);
     }
 
     /** Whether a process gets SIGKILL if it still breaks a rule. */
     private boolean isKillDue(Termination termination, long now) {
-        return kills
-                && (termination.stage == Stage.ASKED || termination.stage == Stage.OVERDUE)
-                && termination.elapsed(now) >= afterSignal;
+        return kills && termination.stage == Stage.ASKED && termination.elapsed(now) >= killAfter;
     }
 
     /** Records for each process what a cycle observed, and decides what is due. The history has recorded the plan. */
@@ -271,8 +303,8 @@ public final class Terminations {
                     new Result(Outcome.UNKILLABLE, "SIGKILL did not terminate it"),
                     ticker.now()));
         } else if (isKillDue(known, observedAt) && !check.planned.isEmpty()) {
-            if (known.stage == Stage.ASKED) {
-                pending.put(target, known.next(known.last, Stage.OVERDUE, observedAt));
+            if (!isTried(known)) {
+                pending.put(target, known.next(known.last, Stage.ASKED, observedAt));
             }
             actions.add(new PlannedAction(kill, check.planned, true));
         }
@@ -284,21 +316,17 @@ public final class Terminations {
         return switch (check.sighting) {
             case BREAKS_RULES ->
                 Optional.of(known.breaks(now))
-                        .filter(next -> next.stage != Stage.PERHAPS_ASKED || next.elapsed(now) < afterSignal);
+                        .filter(next -> next.stage != Stage.PERHAPS || next.elapsed(now) < killAfter);
             case COMPLIES -> {
                 var since = Objects.requireNonNullElse(known.compliantSince, now);
-                yield Optional.of(known.stops(before, now, mostUnobserved(), since))
+                yield Optional.of(known.stops(before, now, killAfter / 2, since))
                         .filter(_ -> now - since < compliancePeriod);
             }
-            case UNKNOWN -> Optional.of(known.stops(before, now, mostUnobserved(), known.compliantSince));
+            case UNKNOWN -> Optional.of(known.stops(before, now, killAfter / 2, known.compliantSince));
             case HOST_NOT_LISTED ->
-                Optional.of(known.stops(before, now, mostUnobserved(), known.compliantSince))
-                        .filter(_ -> now - known.signalledAt <= RETENTION);
+                Optional.of(known.stops(before, now, killAfter / 2, known.compliantSince))
+                        .filter(_ -> now - known.at <= RETENTION);
         };
-    }
-
-    private long mostUnobserved() {
-        return kills ? afterSignal / 2 : Long.MAX_VALUE;
     }
 
     /** Returns the signals that follow if the processes continue to break rules, and what each one waits for. */
@@ -306,12 +334,12 @@ public final class Terminations {
         var now = ticker.mark();
         var signals = new LinkedHashMap<PlannedAction, Order.Until>();
         for (var its : pending.values()) {
-            var isAsked = its.stage != Stage.PERHAPS_ASKED;
+            var isAsked = its.stage != Stage.PERHAPS;
             var isNext = !isAsked || (kills && !(its.since != null && isKillDue(its, observedAt)));
             if (isNext && its.stage != Stage.KILLED && its.compliantSince == null) {
                 var last = (Action.Terminate) its.last.action(); // only a termination is pending
                 var signal = new Action.Terminate(last.host(), last.process(), isAsked ? Signal.KILL : Signal.TERM);
-                var left = Duration.ofNanos(Math.max(0, afterSignal - its.elapsed(now)));
+                var left = Duration.ofNanos(Math.max(0, killAfter - its.elapsed(now)));
                 signals.put(
                         new PlannedAction(signal, its.last.causes(), true),
                         new Order.Until(

@@ -1,7 +1,6 @@
 package dev.genv.enforcer.store;
 
 import dev.genv.enforcer.enforcement.Terminations;
-import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.EventLog;
 import dev.genv.enforcer.enforcement.record.SavedState;
@@ -38,8 +37,8 @@ import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stores cycles and actions in the database. An intent has a transaction of its own, before the action; everything else of a cycle is in
- * one transaction.
+ * Stores cycles in the database. A termination has a transaction of its own, before its signal; everything else of a cycle is in one
+ * transaction.
  */
 public final class DatabaseStore implements Store {
     private static final Logger LOG = Logger.getLogger(DatabaseStore.class);
@@ -73,6 +72,12 @@ public final class DatabaseStore implements Store {
         static Content empty(int generation) {
             return new Content(generation, Map.of(), Map.of());
         }
+
+        Content with(Map<Entry, Record> entries) {
+            var all = new HashMap<>(history);
+            all.putAll(entries);
+            return new Content(generation, all, violations);
+        }
     }
 
     /**
@@ -105,22 +110,24 @@ public final class DatabaseStore implements Store {
     }
 
     @Override
-    public void begin(List<ActionRecord> intents) {
+    public void begin(SavedState entries) {
         if (!database.isKept()) {
             return;
         }
         try {
-            database.write(connection -> {
+            write(connection -> {
+                var known = written;
+                written = null; // in case that the transaction fails
                 var sql = new Sql(connection);
                 writeProcesses(sql);
-                var rows = new ActionRows(sql);
-                for (var intent : intents) {
-                    rows.insert(intent);
+                var begun = entries(entries, Set.of());
+                for (var entry : begun.entrySet()) {
+                    writeEntry(sql, entry);
                 }
-                return true;
+                return known == null ? null : known.with(begun);
             });
         } catch (StoreException e) {
-            LOG.debug("Actions are executed without an intent on the disk", e); // it is a reported problem
+            LOG.debug("Processes are signalled without a termination on the disk", e); // it is a reported problem
         }
     }
 
@@ -168,14 +175,19 @@ public final class DatabaseStore implements Store {
     }
 
     private void write(CycleCommit cycle) throws StoreException {
-        database.write(new Database.Work<Content>() {
+        write(connection -> write(connection, cycle));
+    }
+
+    /** Writes in a transaction that returns what the database has after it; null if that is not known. */
+    private void write(Database.Work<@Nullable Content> work) throws StoreException {
+        database.write(new Database.Work<@Nullable Content>() {
             @Override
-            public Content run(Connection connection) throws SQLException {
-                return write(connection, cycle);
+            public @Nullable Content run(Connection connection) throws SQLException {
+                return work.run(connection);
             }
 
             @Override
-            public void committed(Content content) {
+            public void committed(@Nullable Content content) {
                 written = content;
             }
         });
@@ -193,14 +205,8 @@ public final class DatabaseStore implements Store {
         }
         sql.update("INSERT OR REPLACE INTO meta VALUES ('cycle', ?)", RecordJson.text(cycle.cycle()));
         var rows = new ActionRows(sql);
-        for (var intent : isAnew ? cycle.actions().open() : List.<ActionRecord>of()) {
-            rows.insert(intent);
-        }
-        for (var done : cycle.actions().done()) {
-            rows.record(done);
-        }
-        for (var id : cycle.actions().dropped()) {
-            rows.remove(id);
+        for (var action : cycle.actions().entrySet()) {
+            rows.write(action.getKey(), action.getValue());
         }
         writeEvents(sql, cycle.events());
         var violations = writeViolations(sql, cycle, before.violations, isAnew);
@@ -295,15 +301,7 @@ public final class DatabaseStore implements Store {
     private Map<Entry, Record> writeHistory(Sql sql, CycleCommit cycle, Map<Entry, Record> before) throws SQLException {
         var at = cycle.cycle().at();
         leftOut.values().removeIf(since -> Duration.between(since, at).abs().compareTo(LEFT_OUT) > 0);
-        var now = new HashMap<Entry, Record>();
-        cycle.state()
-                .all()
-                .forEach((kind, entries) -> entries.forEach((key, value) -> {
-                    var host = kind.hostOf(key);
-                    if (kind.name().equals(TERMINATIONS) || !leftOut.containsKey(host)) {
-                        now.put(new Entry(host, kind.name(), key), value);
-                    }
-                }));
+        var now = entries(cycle.state(), leftOut.keySet());
         for (var entry : before.keySet()) {
             if (!now.containsKey(entry)) {
                 sql.update(
@@ -317,12 +315,7 @@ public final class DatabaseStore implements Store {
         for (var entry : now.entrySet()) {
             if (!entry.getValue().equals(before.get(entry.getKey()))) {
                 isChanged = true;
-                sql.update(
-                        "INSERT OR REPLACE INTO history VALUES (?, ?, ?, ?)",
-                        entry.getKey().host,
-                        entry.getKey().kind,
-                        RecordJson.text(entry.getKey().key),
-                        RecordJson.text(entry.getValue()));
+                writeEntry(sql, entry);
             }
         }
         if (isChanged) {
@@ -330,6 +323,28 @@ public final class DatabaseStore implements Store {
             now.keySet().removeIf(entry -> !entry.kind.equals(TERMINATIONS) && leftOut.containsKey(entry.host));
         }
         return now;
+    }
+
+    private static void writeEntry(Sql sql, Map.Entry<Entry, Record> entry) throws SQLException {
+        sql.update(
+                "INSERT OR REPLACE INTO history VALUES (?, ?, ?, ?)",
+                entry.getKey().host,
+                entry.getKey().kind,
+                RecordJson.text(entry.getKey().key),
+                RecordJson.text(entry.getValue()));
+    }
+
+    /** Returns all terminations, and the other entries of hosts that are not left out. */
+    private static Map<Entry, Record> entries(SavedState state, Set<String> leftOut) {
+        var all = new HashMap<Entry, Record>();
+        state.all()
+                .forEach((kind, entries) -> entries.forEach((key, value) -> {
+                    var host = kind.hostOf(key);
+                    if (kind.name().equals(TERMINATIONS) || !leftOut.contains(host)) {
+                        all.put(new Entry(host, kind.name(), key), value);
+                    }
+                }));
+        return all;
     }
 
     private void leaveOutLargest(Sql sql, Instant at) throws SQLException {
@@ -378,7 +393,6 @@ public final class DatabaseStore implements Store {
         });
         cycle.ifPresent(last -> retention.continueFrom(last.at()));
         var isSameBoot = !processes.isEmpty() && processes.equals(meta.get("processes"));
-        var intents = new ActionRows(sql).intents(unreadable);
         if (!isSameBoot) {
             forgetProcesses(sql);
         }
@@ -391,7 +405,6 @@ public final class DatabaseStore implements Store {
                 readHistory(sql, unreadable),
                 cycle.isPresent() ? rows.active(cycle.get()) : List.of(),
                 rows.latestResolved(MAX_RESOLVED, MAX_RESOLVED_BYTES),
-                intents,
                 events,
                 Math.max(cycle.map(SavedCycle::lastEvent).orElse(0L), sql.number("SELECT MAX(sequence) FROM event")),
                 sql.number("SELECT MAX(id) FROM action"),
@@ -404,10 +417,6 @@ public final class DatabaseStore implements Store {
     /** Identities of processes are not valid any more, also for a next run before the first cycle of this one. */
     private void forgetProcesses(Sql sql) throws SQLException {
         sql.update("DELETE FROM history WHERE host <> ''");
-        sql.update(
-                "UPDATE action SET outcome = 'failed', detail = 'the node was rebooted', planned = NULL WHERE outcome"
-                        + " = ?",
-                ActionRows.PERHAPS);
         writeProcesses(sql);
     }
 

@@ -159,7 +159,7 @@ public final class Retention {
         sql.update(
                 "DELETE FROM event WHERE sequence < (SELECT sequence FROM event WHERE at >= ? ORDER BY sequence LIMIT 1)",
                 oldest);
-        sql.update("DELETE FROM action WHERE at < ? AND outcome <> 'perhaps'", oldest);
+        sql.update("DELETE FROM action WHERE at < ?", oldest);
         sql.update("DELETE FROM violation WHERE resolved < ?", oldest);
         sql.update("DELETE FROM observation WHERE at < ?", oldest - LONGEST_GROUP.toMillis());
         sql.update("DELETE FROM usage WHERE hour < ?", oldest);

@@ -1,7 +1,6 @@
 package dev.genv.enforcer.store;
 
 import dev.genv.enforcer.enforcement.host.ActionRecord;
-import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.record.Event;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
@@ -50,35 +49,20 @@ final class StoredRows {
     }
 
     record ActionRows(Sql sql) {
-        /** The outcome of an intent. */
-        static final String PERHAPS = "perhaps";
-
-        void insert(ActionRecord intent) throws SQLException {
-            write(intent, PERHAPS, null, RecordJson.text(intent.planned()));
-        }
-
-        void record(ActionRecord done) throws SQLException {
-            var detail = done.result().detail();
-            write(done, done.result().outcome().label(), detail == null ? null : SafeText.cut(detail), null);
-        }
-
-        void remove(long id) throws SQLException {
-            sql.update("DELETE FROM action WHERE id = ?", id);
-        }
-
-        private void write(ActionRecord row, String outcome, @Nullable String detail, @Nullable String planned)
-                throws SQLException {
+        /** Writes an action, also if an earlier commit wrote it. */
+        void write(long id, ActionRecord row) throws SQLException {
+            var detail = row.result().detail() == null ? null : SafeText.cut(row.result().detail());
             var action = row.planned().action();
             var termination = action instanceof Action.Terminate terminate ? terminate : null;
             var process = termination == null ? null : termination.process();
-            remove(row.id()); // not replaced: that would call no trigger
+            sql.update("DELETE FROM action WHERE id = ?", id); // not replaced: that would call no trigger
             sql.update(
-                    "INSERT INTO action VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    row.id(),
+                    "INSERT INTO action VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    id,
                     row.at().toEpochMilli(),
                     action.host(),
                     action.type(),
-                    outcome,
+                    row.result().outcome().label(),
                     detail,
                     userOf(row.planned()),
                     action.uid(),
@@ -89,8 +73,7 @@ final class StoredRows {
                     process == null ? null : process.command(),
                     termination == null ? null : termination.signal().name(),
                     RecordJson.text(row.planned().ruleNames()),
-                    planned,
-                    Retention.bytes(planned) + (detail == null ? 0 : detail.length()),
+                    Retention.bytes(detail),
                     Share.of(action.host(), Optional.ofNullable(process)).owner());
         }
 
@@ -98,23 +81,6 @@ final class StoredRows {
             return planned.causes().isEmpty()
                     ? ""
                     : ViolationRows.userOf(planned.causes().getFirst());
-        }
-
-        /** Returns the actions without a result that this version can read. */
-        List<ActionRecord> intents(Set<String> unreadable) throws SQLException {
-            var intents = new ArrayList<ActionRecord>();
-            sql.forEach(
-                    "SELECT id, at, planned FROM action WHERE outcome = ? ORDER BY id",
-                    row -> {
-                        var id = row.getLong(1);
-                        var at = Instant.ofEpochMilli(row.getLong(2));
-                        RecordJson.read(row.getString(3), PlannedAction.class)
-                                .ifPresentOrElse(
-                                        planned -> intents.add(new ActionRecord(id, planned, Result.UNKNOWN, at)),
-                                        () -> unreadable.add("an action without a result"));
-                    },
-                    PERHAPS);
-            return intents;
         }
     }
 

@@ -55,7 +55,6 @@ class CycleStoreTest {
                 new Poison<>(),
                 new Poison<>(),
                 new Poison<>(),
-                new Poison<>(),
                 7,
                 1,
                 List.of("history of gpu-1"),
@@ -65,8 +64,8 @@ class CycleStoreTest {
             assertThat(problem.code()).isEqualTo(ProblemCode.DATA_NOT_RESTORED);
             assertThat(problem.detail())
                     .isEqualTo(
-                            "history of gpu-1, events, deliveries, violations, accounts, pending terminations, history of"
-                                    + " the state, actions without a result");
+                            "history of gpu-1, events, deliveries, violations, accounts, history of the state, pending"
+                                    + " terminations");
         });
         assertThat(report.actions())
                 .extracting(action -> action.result().outcome())

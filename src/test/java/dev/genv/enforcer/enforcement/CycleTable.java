@@ -111,6 +111,10 @@ abstract class CycleTable {
             case "with" -> rules.add(KnownRules.named(rest.getFirst()));
             case "observed-before" -> begin = BEGIN;
             case "lose-answers" -> node.answerWith(_ -> Result.lost("the connection was lost"));
+            case "fail" ->
+                node.answerWith(_ -> {
+                    throw new IllegalStateException("a defect");
+                });
             case "answer" -> node.answerWith(_ -> Result.of(Outcome.SIGNALLED));
             case "deny" ->
                 node.answerWith(action -> Result.of(isAmong(rest, action) ? Outcome.DENIED : Outcome.SIGNALLED));

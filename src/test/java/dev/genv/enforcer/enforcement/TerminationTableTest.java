@@ -115,6 +115,37 @@ class TerminationTableTest extends CycleTable {
         stray 10 20 30 40 50 60
         → 1 TERM 0, 1 TERM 30, 1 KILL 60
 
+        SIGTERM is repeated after the time until SIGKILL also if its execution failed in an unknown way
+        fail
+        stray 0
+        answer
+        stray 10 20 29 30 40 50 60
+        → 1 TERM 0, 1 TERM 30, 1 KILL 60
+
+        no SIGKILL follows SIGTERM that may have been sent
+        kill-after 10
+        lose-answers
+        stray 0 10 20
+        → 1 TERM 0, 1 TERM 10, 1 TERM 20
+
+        SIGTERM that may have been sent is forgotten after a minute of compliance
+        lose-answers
+        stray 0
+        answer
+        empty 10 69
+        stray 70
+        empty 71 131
+        stray 132
+        → 1 TERM 0, 1 TERM 132
+
+        a process that obeyed at a long interval is not killed at a later strike
+        lose-answers
+        answer
+        stray 0
+        empty 3600
+        stray 3650
+        → 1 TERM 0
+
         SIGTERM that may have been sent is repeated without a time until SIGKILL
         kill-after never
         lose-answers

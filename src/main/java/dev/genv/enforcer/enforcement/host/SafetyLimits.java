@@ -1,6 +1,7 @@
 package dev.genv.enforcer.enforcement.host;
 
 import java.time.Duration;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,10 +16,17 @@ public record SafetyLimits(
         Duration grace, @Nullable Duration killAfter, Duration compliancePeriod, int maxTerminations) {
     public static final Duration DEFAULT_COMPLIANCE_PERIOD = Duration.ofSeconds(60);
 
+    private static final Duration WITHOUT_SIGKILL = Duration.ofSeconds(60);
+
     public SafetyLimits(Duration grace, @Nullable Duration killAfter, int mostTerminations) {
         this(grace, killAfter, DEFAULT_COMPLIANCE_PERIOD, mostTerminations);
     }
 
     /** No limits: the service acts at once and signals once. */
     public static final SafetyLimits NONE = new SafetyLimits(Duration.ZERO, null, 0);
+
+    /** For how long a signal counts before the next one. Without SIGKILL a process that was perhaps signalled may get SIGTERM then. */
+    public Duration timeAfterSignal() {
+        return Objects.requireNonNullElse(killAfter, WITHOUT_SIGKILL);
+    }
 }

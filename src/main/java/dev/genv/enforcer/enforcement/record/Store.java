@@ -6,6 +6,7 @@ import dev.genv.enforcer.enforcement.record.ViolationRegistry.AccountNames;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry.StoredViolation;
 import dev.genv.enforcer.model.Problem;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 
@@ -20,8 +21,8 @@ public interface Store {
     /** Returns what earlier runs left. */
     Restored restore();
 
-    /** Stores actions that are about to be executed. They are on the disk when it returns, unless the disk takes too long. */
-    void begin(List<ActionRecord> intents);
+    /** Stores entries of the state before the next commit. They are on the disk when it returns, unless the disk takes too long. */
+    void begin(SavedState entries);
 
     /** Stores a cycle in one transaction. Returns whether it is on the disk; if not, the disk may still take it later. */
     boolean commit(CycleCommit cycle);
@@ -34,6 +35,7 @@ public interface Store {
      *
      * @param state what a later run continues with; users choose its size, so the store leaves out what is too large
      * @param active the active violations
+     * @param actions the actions that may not be stored, by their number
      * @param names the names of the accounts that are known, for what was recorded under a uid
      */
     record CycleCommit(
@@ -41,20 +43,8 @@ public interface Store {
             SavedState state,
             List<StoredViolation> active,
             List<Event> events,
-            ActionChanges actions,
+            Map<Long, ActionRecord> actions,
             AccountNames names) {}
-
-    /**
-     * What changed of the actions.
-     *
-     * @param open those that were begun and whose result no cycle recorded
-     * @param done those whose result is to be kept
-     * @param dropped the numbers of those of which nothing is to be kept, because they were not executed, or repeat an earlier one without
-     *     an effect
-     */
-    record ActionChanges(List<ActionRecord> open, List<ActionRecord> done, List<Long> dropped) {
-        public static final ActionChanges NONE = new ActionChanges(List.of(), List.of(), List.of());
-    }
 
     /**
      * What the earlier runs left.
@@ -62,10 +52,9 @@ public interface Store {
      * @param cycle the last cycle; empty if there is none
      * @param isSameBoot whether identities of processes are still valid
      * @param resolved the latest resolved violations, oldest first
-     * @param intents the actions whose result no cycle recorded: they may have been executed
      * @param events the latest events, oldest first
      * @param lastEvent the position of the last event; 0 if there is none
-     * @param lastIntent the highest number of an action; 0 if there is none
+     * @param lastAction the highest number of an action; 0 if there is none
      * @param unreadable what was stored and cannot be read
      * @param hasLost whether something that earlier runs stored is lost, so that it is unknown whom they signalled
      */
@@ -75,10 +64,9 @@ public interface Store {
             SavedState state,
             List<ViolationRecord> active,
             List<ViolationRecord> resolved,
-            List<ActionRecord> intents,
             List<Event> events,
             long lastEvent,
-            long lastIntent,
+            long lastAction,
             List<String> unreadable,
             boolean hasLost) {
         /** Returns nothing. */
@@ -87,7 +75,6 @@ public interface Store {
                     Optional.empty(),
                     true,
                     SavedState.EMPTY,
-                    List.of(),
                     List.of(),
                     List.of(),
                     List.of(),

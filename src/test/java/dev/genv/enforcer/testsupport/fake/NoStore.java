@@ -1,7 +1,7 @@
 package dev.genv.enforcer.testsupport.fake;
 
-import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.record.EventLog;
+import dev.genv.enforcer.enforcement.record.SavedState;
 import dev.genv.enforcer.enforcement.record.Store;
 import dev.genv.enforcer.enforcement.record.Store.CycleCommit;
 import dev.genv.enforcer.enforcement.record.Store.Restored;
@@ -28,7 +28,7 @@ public final class NoStore implements Store {
     }
 
     @Override
-    public void begin(List<ActionRecord> intents) {
+    public void begin(SavedState entries) {
         // nothing is kept
     }
 
