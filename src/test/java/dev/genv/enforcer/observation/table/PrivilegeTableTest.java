@@ -3,6 +3,8 @@ package dev.genv.enforcer.observation.table;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.genv.enforcer.linux.Environ;
+import dev.genv.enforcer.linux.ProcStat;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.observation.table.FakeMachine.Hands;
 import dev.genv.enforcer.policy.Action;
@@ -18,12 +20,12 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -40,6 +42,7 @@ class PrivilegeTableTest {
     private static final long BOB = 61_004;
     private static final long EXEMPT = 61_005;
     private static final int LARGE = 100_000;
+    private static final Path PROC = Path.of("/proc");
 
     /** Fills its environ with zeros, as setproctitle(3) does, and is ready when its directory is {@code /dev}. */
     private static final String OVERWRITES = """
@@ -82,44 +85,65 @@ class PrivilegeTableTest {
         Requirements.program("/usr/bin/python3", "python3");
         var inA = Map.of("GENV_ENVIRONMENT_ID", "a", "LONG", "x".repeat(50));
         try (var honest = Child.ofUser(ALICE, inA);
-                var overwritten = python(ALICE, OVERWRITES, inA);
-                var withoutFirst = python(ALICE, WITHOUT_FIRST_THREAD, inA);
+                var titled = Script.start(ALICE, OVERWRITES, inA);
+                var withoutFirst = Script.start(ALICE, WITHOUT_FIRST_THREAD, inA);
                 var stranger = Child.ofUser(BOB, Map.of("HOME", "/"));
                 var exempt = Child.ofUser(EXEMPT, Map.of("HOME", "/"))) {
-            var job = overwritten.pid() + "/task/" + overwritten.pid() + "/children";
-            var titled =
-                    Integer.parseInt(Files.readString(Path.of("/proc", job)).strip());
-            var first = Integer.parseInt(
-                    Files.readString(Path.of("/proc/%d/task/%1$d/children".formatted(withoutFirst.pid())))
-                            .strip());
-            await().until(() -> isReady(titled) && isReady(first));
+            await().until(() -> isAtEnd(titled.pid()) && state(titled.pid()) == 'S');
+            await().until(() -> isAtEnd(withoutFirst.pid()) && state(withoutFirst.pid()) == 'Z');
+            var pids = List.of(honest.pid(), titled.pid(), withoutFirst.pid(), stranger.pid(), exempt.pid());
             for (var hands : Hands.values()) {
-                var output = observe(
-                        hands,
-                        capabilities,
-                        Stream.of(honest.pid(), titled, first, stranger.pid(), exempt.pid())
-                                .toList());
-                assertThat(output)
-                        .as("%s with %s", hands, capabilities)
-                        .isEqualTo(
-                                isStrangerTerminated ? "terminated [%d]".formatted(stranger.pid()) : "terminated []");
+                var output = observe(hands, capabilities, pids);
+                assertThat(output.lines().filter(line -> line.startsWith("terminated")))
+                        .as("%s with %s:%n%s", hands, capabilities, output)
+                        .containsExactly("terminated " + (isStrangerTerminated ? Set.of(Role.STRANGER) : Set.of()));
             }
+            titled.assertStartedByShell("a");
+            withoutFirst.assertStartedByShell("a");
         }
     }
 
-    /** Starts a shell of a user, whose child executes this. */
-    private static Child python(long uid, String script, Map<String, String> variables) throws IOException {
-        var child = Child.running(
-                Programs.asUser(uid, "sh", "-c", "/usr/bin/python3 -I -S -c \"$0\"; :", script), variables);
-        var children = Path.of("/proc/%d/task/%1$d/children".formatted(child.pid()));
-        await().until(() ->
-                Files.exists(children) && !Files.readString(children).isBlank());
-        return child;
+    /** The processes, in the order in which they are listed. */
+    private enum Role {
+        HONEST,
+        TITLED,
+        FIRST_THREAD_GONE,
+        STRANGER,
+        EXEMPT
     }
 
-    /** Whether the script was executed up to its change of directory; without a first thread the directory is another thread's. */
-    private static boolean isReady(int pid) throws IOException {
-        try (var threads = Files.list(Path.of("/proc/%d/task".formatted(pid)))) {
+    /** A script that a shell of its user executes, which waits for it: the shell shows where it belongs. */
+    private record Script(Child shell, int pid) implements AutoCloseable {
+        static Script start(long uid, String script, Map<String, String> variables) throws IOException {
+            // The second command keeps the shell from executing the first one in its own place.
+            var shell = Child.running(
+                    Programs.asUser(uid, "sh", "-c", "/usr/bin/python3 -I -S -c \"$0\"; :", script), variables);
+            var children = PROC.resolve("%d/task/%1$d/children".formatted(shell.pid()));
+            await().until(() ->
+                    Files.exists(children) && !Files.readString(children).isBlank());
+            return new Script(shell, Integer.parseInt(Files.readString(children).strip()));
+        }
+
+        /** Otherwise the test shows nothing. */
+        void assertStartedByShell(String environment) throws IOException {
+            assertThat(ProcStat.parse(Files.readString(PROC.resolve(pid + "/stat")))
+                            .relations()
+                            .parent())
+                    .isEqualTo(shell.pid());
+            var environ = Files.readAllBytes(PROC.resolve(shell.pid() + "/environ"));
+            assertThat(new String(Environ.values(environ).id(), StandardCharsets.UTF_8))
+                    .isEqualTo(environment);
+        }
+
+        @Override
+        public void close() {
+            shell.closeWithDescendants();
+        }
+    }
+
+    /** Whether a script is executed up to its change of directory; without a first thread the directory is another thread's. */
+    private static boolean isAtEnd(int pid) throws IOException {
+        try (var threads = Files.list(PROC.resolve(pid + "/task"))) {
             return threads.anyMatch(thread -> {
                 try {
                     return Files.readSymbolicLink(thread.resolve("cwd")).equals(Path.of("/dev"));
@@ -128,6 +152,12 @@ class PrivilegeTableTest {
                 }
             });
         }
+    }
+
+    /** The state of the first thread. */
+    private static char state(int pid) throws IOException {
+        return ProcStat.parse(Files.readString(PROC.resolve("%d/task/%1$d/stat".formatted(pid))))
+                .state();
     }
 
     /** Has {@link #main} observe with no other capabilities than these. */
@@ -150,24 +180,21 @@ class PrivilegeTableTest {
                 .start();
         var output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         assertThat(process.waitFor()).as(Files.readString(error.toPath())).isZero();
-        return output.lines()
-                .filter(line -> line.startsWith("terminated"))
-                .distinct()
-                .collect(Collectors.joining());
+        return output;
     }
 
     /**
-     * Prints which processes would be terminated with any of the settings.
+     * Prints which processes would be terminated with any of the settings, what was observed of each, and why.
      *
-     * @param arguments the hands, a folder, and the pids of an honest process, of one that overwrote its environ, of one without its first
-     *     thread, of a stranger and of an exempt user
+     * @param arguments the hands, a folder, and the pids of the roles
      */
     public static void main(String[] arguments) throws Exception {
         var pids = Stream.of(arguments).skip(2).map(Integer::valueOf).toList();
-        var terminated = new TreeSet<Integer>();
+        var terminated = EnumSet.noneOf(Role.class);
+        var reasons = new TreeSet<String>();
         for (var overwrittenIsOutside : List.of(false, true)) {
             var machine = new FakeMachine(Hands.valueOf(arguments[0]), Path.of(arguments[1] + overwrittenIsOutside));
-            machine.procRoot = Path.of("/proc");
+            machine.procRoot = PROC;
             machine.overwrittenIsOutside = overwrittenIsOutside;
             machine.exempt.add("+" + EXEMPT); // a number without an account could be the name of one
             for (var pid : pids) {
@@ -180,20 +207,33 @@ class PrivilegeTableTest {
                     .write();
             var host = machine.host();
             host.observe(Set.of());
-            var fleet = new Fleet(List.of(host.observe(Set.of())), false);
+            var snapshot = host.observe(Set.of());
+            snapshot.processes()
+                    .forEach(process -> reasons.add("%s: %d of uid %s is %s by %s, immunity %s"
+                            .formatted(
+                                    Role.values()[pids.indexOf(process.pid())],
+                                    process.pid(),
+                                    process.uid(),
+                                    process.membership(),
+                                    process.membershipBy(),
+                                    process.immunity())));
             for (var modes : combinations()) {
                 KnownRules.policy(modes, new Limits(1, Map.of()), new Limits(LARGE / 2, Map.of()))
-                        .check(fleet, Set.of())
+                        .check(new Fleet(List.of(snapshot), false), Set.of())
                         .actions()
                         .forEach(planned -> {
                             if (planned.action() instanceof Action.Terminate terminate
                                     && terminate.process().immunity() == null) {
-                                terminated.add(terminate.process().pid());
+                                var role = Role.values()[
+                                        pids.indexOf(terminate.process().pid())];
+                                terminated.add(role);
+                                reasons.add("%s is terminated: %s".formatted(role, planned.ruleNames()));
                             }
                         });
             }
         }
         System.out.println("terminated " + terminated);
+        reasons.forEach(System.out::println);
     }
 
     /** All combinations of the rules that a setting enforces, with those that are enforced without one. */
