@@ -8,9 +8,11 @@ import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.GpuProcess.Immunity.Kind;
 import dev.genv.enforcer.model.Environment.Ownership;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.observation.ConfiguredUsers.ExemptUsers;
 import dev.genv.enforcer.observation.StateParser.State;
@@ -49,6 +51,7 @@ public record LiveState(List<Environment> environments, Map<Integer, Long> uidsO
         }
         var active = active(envs.environments(), liveness, running, findings);
         var environments = new OwnershipResolver(running, exempt.accounts(), exempt).resolve(active);
+        reportUnknownUids(environments, running, findings);
         if (state.devices() instanceof State.File.Absent && !environments.isEmpty()) {
             findings.miss(SnapshotPart.ATTACHMENTS);
             findings.add(ProblemCode.STATE_INCOMPLETE, "devices.json is missing although environments are active");
@@ -108,6 +111,23 @@ public record LiveState(List<Environment> environments, Map<Integer, Long> uidsO
                             + unsearched);
         }
         return active;
+    }
+
+    private static void reportUnknownUids(
+            List<Environment> environments, Map<Integer, LiveProcess> running, Findings findings) {
+        for (var environment : environments) {
+            var immunity = environment.ownership().immunity();
+            if (immunity != null && immunity.kind() == Kind.PERHAPS_EXEMPT) {
+                environment.pids().stream()
+                        .flatMap(pid -> Stream.ofNullable(running.get(pid)))
+                        .filter(process -> process.uid() == null)
+                        .findFirst()
+                        .ifPresent(process -> findings.add(
+                                ProblemCode.IMMUNITY_UNKNOWN,
+                                "environment %s is not detached: the real uid of its process %d is unknown, so it may be an exempt user's"
+                                        .formatted(SafeText.escape(environment.eid()), process.pid())));
+            }
+        }
     }
 
     private static Map<Integer, Long> uidsOfPids(List<Environment> environments, Map<Integer, LiveProcess> running) {

@@ -1,8 +1,6 @@
 package dev.genv.enforcer.policy;
 
-import dev.genv.enforcer.model.Accounts.Match;
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProblemCode;
@@ -26,7 +24,6 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /** The rules that limit the memory of an environment on a device, and of a user on all devices. */
 final class MemoryRules {
@@ -65,14 +62,17 @@ final class MemoryRules {
                         The HTTP API has it in MiB.\
                         """),
                     new RuleSetting("max-memory-for-user", RuleSetting.Kind.MEMORY_LIMITS_OF_USERS, """
-                        Limits of single users, instead of the general one. They also apply without a general limit. A user without a \
-                        local account is named by the uid. Separate them by commas or blanks. The HTTP API has them in MiB.\
+                        Limits of single users, instead of the general one. They also apply without a general limit. A number is the \
+                        name of an account, or else a uid. Separate them by commas or blanks. The HTTP API has them in MiB.\
                         """),
                     new RuleSetting("max-memory-per-user-mode", RuleSetting.Kind.MODE, """
                         Users whose processes use more GPU memory than allowed. `enforce` terminates processes of the user until the rest \
                         fits. Without a limit this has no effect.\
                         """)),
             MemoryRules::users);
+
+    /** No account has such a name: chown(1) takes it for a uid. */
+    private static final String UID_PREFIX = "+";
 
     private MemoryRules() {}
 
@@ -138,10 +138,12 @@ final class MemoryRules {
         var allowed = new HashMap<String, Memory>();
         for (var host : hosts) {
             for (var process : host.processes()) {
-                var user = userOf(host, process);
+                var uid = process.owner();
                 var inContainer = process.inContainerOfRoot();
-                if (user == null
-                        || !(limits.limitFor(limited -> match(limited, user, host))
+                if (uid == null
+                        || uid == 0
+                        || !(limits.limitFor(
+                                        limited -> host.details().accounts().match(limited, uid))
                                 instanceof UserLimit.Known(var limit))
                         || inContainer == Ternary.YES) {
                     continue;
@@ -154,6 +156,7 @@ final class MemoryRules {
                                     .formatted(process.pid(), process.uid()));
                     continue;
                 }
+                var user = keyOf(host, uid);
                 allowed.merge(user, Memory.ofMebibytes(limit), (one, other) -> one.compareTo(other) > 0 ? one : other);
                 var known = process.usage().stream()
                         .map(DeviceUsage::memory)
@@ -166,7 +169,7 @@ final class MemoryRules {
                             host,
                             ProblemCode.MEMORY_UNKNOWN,
                             "The driver does not report how much memory process %d of user %s uses"
-                                    .formatted(process.pid(), SafeText.escape(user)));
+                                    .formatted(process.pid(), SafeText.escape(nameOf(user))));
                 }
             }
         }
@@ -178,12 +181,6 @@ final class MemoryRules {
         });
     }
 
-    /** Compares a user who has an own limit with one who is known by an account or by the uid. */
-    private static Match match(String limited, String user, Snapshot host) {
-        var accounts = host.details().accounts();
-        return accounts.match(limited, accounts.find(user).orElse(null));
-    }
-
     /** Adds a finding for each machine with a process to terminate, or else for the one with the most memory of the user. */
     private static void addUser(String user, List<MemoryUse> uses, Memory allowed, RuleCheck check) {
         var chosen = new MemoryVictims(check.ending());
@@ -193,7 +190,7 @@ final class MemoryRules {
         var used = MemoryUse.sum(uses);
         var message = "User %s is using %dm of GPU memory%s which is %dm more than the maximum allowed"
                 .formatted(
-                        SafeText.escape(user),
+                        SafeText.escape(nameOf(user)),
                         used.megabytes(),
                         onHosts(check.fleet(), byHost.size()),
                         used.minus(allowed).megabytes());
@@ -224,22 +221,20 @@ final class MemoryRules {
                 host,
                 "user " + user,
                 message,
-                Objects.requireNonNullElse(processes.getFirst().userName(), user),
+                Objects.requireNonNullElse(processes.getFirst().userName(), nameOf(user)),
                 null,
                 devices.distinct().sorted().toList(),
                 processes);
     }
 
-    /**
-     * Returns the user of a process outside containers of root, in which the uid can be any number: the account of the real uid, or else
-     * the uid. Null for root, and if it is unknown.
-     */
-    private static @Nullable String userOf(Snapshot host, GpuProcess process) {
-        var uid = process.owner();
-        return uid == null || uid == 0
-                ? null
-                : host.details().accounts().namesOf(uid).stream()
-                        .min(Comparator.naturalOrder())
-                        .orElseGet(uid::toString);
+    /** Returns the account of a uid, or else the uid after a plus sign: a number alone may be the name of another account. */
+    private static String keyOf(Snapshot host, long uid) {
+        return host.details().accounts().namesOf(uid).stream()
+                .min(Comparator.naturalOrder())
+                .orElseGet(() -> UID_PREFIX + uid);
+    }
+
+    private static String nameOf(String key) {
+        return key.startsWith(UID_PREFIX) ? key.substring(1) : key;
     }
 }

@@ -12,6 +12,7 @@ import dev.genv.enforcer.enforcement.record.Store.CycleCommit;
 import dev.genv.enforcer.enforcement.record.Store.Restored;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry.StoredViolation;
+import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
@@ -271,7 +272,10 @@ public final class DatabaseStore implements Store {
             var host = each.getKey().host();
             var owner = each.getKey().owner();
             var uid = owner.substring(Share.UID.length());
-            var name = cycle.names().find(host, Long.parseLong(uid)).map(SafeText::bounded);
+            // Earlier versions wrote names that users had recorded as owners.
+            var name = Accounts.numberIn(uid)
+                    .flatMap(number -> cycle.names().find(host, number))
+                    .map(SafeText::bounded);
             if (name.isPresent()) {
                 var isNew = each.getValue() > 0;
                 for (var table : isNew ? List.of("violation", "action") : List.<String>of()) {
@@ -282,6 +286,9 @@ public final class DatabaseStore implements Store {
                             name.get(),
                             host,
                             owner);
+                }
+                if (name.get().equals(uid)) {
+                    continue;
                 }
                 // What a cycle measured is written up to a minute later.
                 var since = isNew ? Long.MIN_VALUE : cycle.cycle().at().toEpochMilli() - LATE_USAGE.toMillis();

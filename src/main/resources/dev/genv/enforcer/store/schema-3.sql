@@ -5,7 +5,8 @@ ALTER TABLE violation ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 
 ALTER TABLE event ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 
-UPDATE action SET owner = user WHERE pid IS NOT NULL;
+-- A user may have recorded a name that looks like the owner of a uid.
+UPDATE action SET owner = user WHERE pid IS NOT NULL AND user NOT GLOB 'uid:*';
 
 UPDATE violation SET owner = COALESCE(json_extract(entry, '$.violation.processes[0].user.name'), '')
     WHERE json_extract(entry, '$.violation.processes[0].user.by') = 'ACCOUNT';

@@ -170,6 +170,11 @@ final class FactsMachine {
                 var immunity = last().environments().getFirst().ownership().immunity();
                 found.add(immunity == null ? "null" : immunity.reason());
             }
+            case "limit-of" ->
+                found.add(last().details()
+                        .accounts()
+                        .match(words.getFirst(), Long.valueOf(words.getLast()))
+                        .toString());
             case "why" -> found.add(Objects.requireNonNull(last().details().readOnlyReason()));
             case "asks" -> {
                 var request = observer().request(Set.of(), false);

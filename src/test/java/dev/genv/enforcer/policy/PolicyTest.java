@@ -13,6 +13,7 @@ import static dev.genv.enforcer.testsupport.builder.Plans.lines;
 import static dev.genv.enforcer.testsupport.builder.Plans.terminatedPids;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Fleet.Idleness;
 import dev.genv.enforcer.model.Fleet.Idleness.HostDevice;
@@ -150,6 +151,29 @@ class PolicyTest {
                             + " allowed");
             assertThat(violation.key().host()).isEqualTo("a");
             assertThat(violation.subject()).isEqualTo("user alice");
+        });
+    }
+
+    /** A uid without an account is nobody whose name is the same number. */
+    @Test
+    void memoryOfAUidIsNotAddedToThatOfAnAccountWithTheSameNumber() {
+        var node = host("a")
+                .devices(1)
+                .accounts(new Accounts(Map.of("70011", 5000L)))
+                .with(
+                        process(1).uid(5000).uses(0, "600mi"),
+                        process(2).uid(70_011).uses(0, "700mi"),
+                        process(3).uid(70_011).uses(0, "500mi"));
+        var plan = KnownRules.policy(
+                        Map.of(Rules.MAX_MEMORY_PER_USER, RuleMode.ENFORCE),
+                        Limits.NONE,
+                        new Limits(1000, Map.of("70011", 1300)))
+                .check(node.fleet(), Set.of());
+        assertThat(plan.violations()).singleElement().satisfies(violation -> {
+            assertThat(violation.message()).startsWith("User 70011 is using 1258m of GPU memory which is 209m more");
+            assertThat(violation.subject()).isEqualTo("user +70011");
+            assertThat(violation.countedUser()).isEqualTo("70011");
+            assertThat(violation.processes()).extracting(GpuProcess::pid).containsExactlyInAnyOrder(2, 3);
         });
     }
 

@@ -71,6 +71,41 @@ class LateNamesTest extends StoreFixture {
                 .isEqualTo(1);
     }
 
+    /** An account may have a number as its name, also that of its own uid. */
+    @Test
+    void hoursOfAnAccountThatIsNamedByItsUidStay() throws Exception {
+        observeAndEnd(host().devices(2).with(process(7).uid(1001).uses(0)));
+        stop();
+        query(
+                "INSERT INTO usage (hour, host, user, held, present, used, unknown, idle) VALUES (0, 'here', '1001', 1, 2, 3, 4, 5)");
+        start();
+        node.setAccounts(Map.of("1001", 1001L));
+        cycle();
+        stop();
+        assertThat(
+                        query(
+                                "SELECT held || present || used || unknown || idle FROM usage WHERE user = '1001' AND hour = 0"))
+                .isEqualTo(12_345);
+        assertThat(query("SELECT COUNT(*) FROM action WHERE owner = 'uid:1001'"))
+                .isZero();
+    }
+
+    /** Users record any names, which earlier versions wrote as owners. */
+    @Test
+    void ownerThatOnlyLooksLikeAUidStays() throws Exception {
+        observeAndEnd(host().devices(2).with(process(7).uid(1001).uses(0)));
+        stop();
+        query("UPDATE action SET owner = 'uid:1x'");
+        query("UPDATE violation SET owner = 'uid:99999999999'");
+        start();
+        node.setAccounts(Map.of("raz", 1001L));
+        cycle();
+        stop();
+        assertThat(query("SELECT COUNT(*) FROM action WHERE owner = 'uid:1x'")).isPositive();
+        assertThat(query("SELECT COUNT(*) FROM violation WHERE owner = 'uid:99999999999'"))
+                .isEqualTo(1);
+    }
+
     /** In a container of root the uid may be anybody's. */
     @Test
     void processInAContainerOfRootKeepsItsNumber() throws Exception {
