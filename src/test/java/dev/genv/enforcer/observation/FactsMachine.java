@@ -74,6 +74,7 @@ final class FactsMachine {
     private final Map<String, StateFile> state = new HashMap<>();
     private final Map<String, String> etc = new HashMap<>();
     private final List<String> exempt = new ArrayList<>();
+    private boolean areLiveUidsRead = true;
     private final List<ConfiguredUser> limited = new ArrayList<>();
     private final Map<String, Long> named = new HashMap<>();
     private List<String> asked = List.of();
@@ -214,6 +215,7 @@ final class FactsMachine {
             case "passwd" -> etc.put("passwd", each(words, "%s:x:%s:1:::\n"));
             case "unreadable" -> etc.remove(rest);
             case "exempt" -> exempt.add(rest);
+            case "live-uids-unread" -> areLiveUidsRead = false;
             case "limited" -> limited.add(new ConfiguredUser(rest, "GENV_ENFORCER_MAX_MEMORY_FOR_USER", false));
             case "directory-of" -> {
                 directoryState = "answers";
@@ -325,7 +327,7 @@ final class FactsMachine {
                         entry.getValue().getLast()))
                 .toList();
         var running = processes.entrySet().stream()
-                .map(entry -> new LiveProcess(entry.getKey(), entry.getValue().uid))
+                .map(entry -> new LiveProcess(entry.getKey(), areLiveUidsRead ? entry.getValue().uid : null))
                 .toList();
         var bootId = "%08d-0000-0000-0000-000000000000".formatted(boot);
         return new HostFacts(

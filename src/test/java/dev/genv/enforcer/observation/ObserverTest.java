@@ -279,6 +279,14 @@ class ObserverTest {
             limited 20231234; directory-of 20231234:70011; 812 uid 70011; envs; see; limit-of 20231234 70011; limit-of 20231234 20231234
             → 812 of 70011 in a → YES → NO
 
+            an environment whose live processes have no known uid
+            exempt alice; 812 uid 1004; envs a:1004::812; live-uids-unread; see; text; why-detached
+            → 812 of bob in a, env a, 0:a, IMMUNITY_UNKNOWN → environment a is not detached: the real uid of its process 812 is unknown, so it may be an exempt user's → it is unknown whether its live processes belong to exempt users
+
+            without exempt users it does not matter
+            812 uid 1004; envs a:1004::812; live-uids-unread; see
+            → 812 of bob in a, env a, 0:a
+
             an environment of which all, or not all, live processes may be an exempt user's
             exempt svc-infer; 812 uid 70011; envs a:70011::812; see; why-detached; 900 uid 1004; envs a:70011::812,900; see; why-detached
             → 812 of 70011 in a PERHAPS_EXEMPT, env a, 0:a, without EXEMPT_USERS, SETTING_USER_UNKNOWN → it is unknown whether its live processes belong to exempt users → 812 of 70011 in a PERHAPS_EXEMPT, disputed a, 0:a, without EXEMPT_USERS, SETTING_USER_UNKNOWN → null

@@ -16,6 +16,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -66,14 +67,19 @@ public final class AncestorReader {
                 || (environ.id().length() > 0 && !isOverwritten(process));
     }
 
+    /** Not if the kernel may not tell where it is. If the first thread has exited, another one shows that. */
     private static boolean isOverwritten(ProcessFacts process) {
-        return !(process.environ() instanceof Reading.Value<EnvironFacts>(var environ))
-                || !environ.wellFormed()
-                || stat(process.before())
-                        .filter(before -> stat(process.after())
-                                .filter(after -> before.isEnvironInPlace(after, environ.size()))
-                                .isPresent())
-                        .isEmpty();
+        if (!(process.environ() instanceof Reading.Value<EnvironFacts>(var environ))) {
+            return false;
+        }
+        var thread = environ.thread();
+        var before = stat(thread == null ? process.before() : Reading.of(thread.before()));
+        var after = stat(thread == null ? process.after() : Reading.of(thread.after()));
+        return Stream.of(before, after)
+                        .allMatch(stat ->
+                                stat.filter(shown -> shown.addresses() != null).isPresent())
+                && !(environ.wellFormed()
+                        && before.orElseThrow().isEnvironInPlace(after.orElseThrow(), environ.size()));
     }
 
     private static Optional<ProcStat> stat(Reading<Bytes> stat) {

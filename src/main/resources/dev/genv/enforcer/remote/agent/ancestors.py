@@ -3,10 +3,16 @@ MOST_ANCESTORS, MOST_STEPS = 512, 64
 
 
 def is_overwritten(fact):
-    """Whether an environ is not as execve(2) wrote it: strings NAME=VALUE between the arguments and its own end."""
-    environ, stat = fact["environ"]["value"], fields(fact["before"].get("value", b""))
-    arguments_end, start, end = (int(field or 0) for field in stat[46:49])
-    return not environ["wellFormed"] or not end or arguments_end != start or end - start != environ["size"]
+    """Whether an environ is not as execve(2) wrote it: strings NAME=VALUE between the arguments and its own end.
+
+    The kernel shows zeros instead of its addresses if it may not tell them.
+    """
+    environ = fact["environ"]["value"]
+    stats = environ["thread"] or {key: fact[key].get("value", b"") for key in ("before", "after")}
+    before, after = ([int(field or 0) for field in fields(stats[key])[45:49]] for key in ("before", "after"))
+    _, arguments_end, start, end = before
+    is_in_place = before == after and arguments_end == start and end - start == environ["size"]
+    return bool(end and after[3]) and not (environ["wellFormed"] and is_in_place)
 
 
 def shows_environment(fact):

@@ -7,6 +7,7 @@ import dev.genv.enforcer.enforcement.host.Machine;
 import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.host.ObservationRequest;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
@@ -190,6 +191,39 @@ class AncestorsTableTest {
             Files.writeString(process.file("stat"), String.join(" ", stat) + "\n");
             assertThat(isRead(awaitAncestors(400).get(400))).isTrue();
         }
+    }
+
+    /** The first thread shows neither the environ nor its addresses then. */
+    @Test
+    void environOfAnotherThreadDecidesIfTheFirstOneHasExited() throws Exception {
+        process(400, 1);
+        var thread = withoutFirstThread(LISTED, 400);
+        thread.environ("GENV_ENVIRONMENT_ID=a");
+        assertThat(ancestors()).isEmpty();
+        thread.environ("HOME=/");
+        assertThat(isRead(awaitAncestors(400).get(400))).isFalse();
+        thread.overwrite();
+        assertThat(isRead(awaitAncestors(400).get(400))).isTrue();
+        withoutFirstThread(400, 1).environ("GENV_ENVIRONMENT_ID=b");
+        assertThat(awaitAncestors(400).get(400).environ())
+                .isInstanceOfSatisfying(
+                        Reading.Value.class,
+                        read -> assertThat(((EnvironFacts) read.value()).id())
+                                .isEqualTo(Bytes.of("b".getBytes(StandardCharsets.US_ASCII))));
+    }
+
+    private FakeProcess withoutFirstThread(int pid, int parent) throws IOException {
+        var process = process(pid, parent).withoutEnvironment().state('Z').threads(2);
+        process.thread(pid).withoutEnvironment().state('Z');
+        return process.thread(pid + 100_000);
+    }
+
+    /** Nothing shows then whether the program has overwritten it. */
+    @Test
+    void environOfAProcessThatMayNotBeTracedNeedsNone() throws Exception {
+        process(400, 1);
+        process(LISTED, 400).environ("GENV_ENVIRONMENT_ID=a").denyTrace();
+        assertThat(ancestors()).isEmpty();
     }
 
     @Test
