@@ -21,21 +21,29 @@ public final class Accounts {
 
     private final Map<String, Long> uids;
     private final Map<Long, Set<String>> names;
+    /** The names of accounts by other spellings of them, under which a directory that ignores the case found them. */
+    private final Map<String, String> spellings;
     /** The users in the settings with their uids; empty for one who is not found, and of whom that proves nothing. */
     private final Map<String, Optional<Long>> configured;
 
     public Accounts(Map<String, Long> uids) {
+        this(uids, Map.of());
+    }
+
+    private Accounts(Map<String, Long> uids, Map<String, String> spellings) {
         this.uids = Map.copyOf(uids);
         var byUid = new HashMap<Long, Set<String>>();
         // Nearly all uids have one name, and a fleet has thousands of these maps.
         this.uids.forEach((name, uid) -> byUid.merge(uid, Set.of(name), Accounts::both));
         names = Map.copyOf(byUid);
+        this.spellings = Map.copyOf(spellings);
         configured = Map.of();
     }
 
     private Accounts(Accounts accounts, Map<String, Optional<Long>> configured) {
         uids = accounts.uids;
         names = accounts.names;
+        spellings = accounts.spellings;
         this.configured = Map.copyOf(configured);
     }
 
@@ -52,14 +60,18 @@ public final class Accounts {
         }
     }
 
-    /** Returns these accounts and others, without those whose names are also among these. */
-    public Accounts with(Map<String, Long> others) {
+    /**
+     * Returns these accounts and others, without those whose names are also among these.
+     *
+     * @param others with the spellings of their names
+     */
+    public Accounts with(Map<String, Long> others, Map<String, String> spellings) {
         if (others.isEmpty()) {
             return this;
         }
         var all = new HashMap<>(others);
         all.putAll(uids);
-        return new Accounts(all);
+        return new Accounts(all, spellings);
     }
 
     /** Returns these accounts with the users in the settings and their uids; empty for one who is not found. */
@@ -68,7 +80,12 @@ public final class Accounts {
     }
 
     public Optional<Long> uidOf(String name) {
-        return Optional.ofNullable(uids.get(name));
+        return Optional.ofNullable(uids.get(nameOf(name)));
+    }
+
+    /** Returns the name of the account that is found under this one; the same if none is. */
+    public String nameOf(String name) {
+        return uids.containsKey(name) ? name : spellings.getOrDefault(name, name);
     }
 
     /** Returns the uid of a user as chown(1) reads one: the account of that name, or else the number. A plus sign forces the number. */

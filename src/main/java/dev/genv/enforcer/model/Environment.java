@@ -2,7 +2,6 @@ package dev.genv.enforcer.model;
 
 import dev.genv.enforcer.model.GpuProcess.Immunity;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
@@ -95,17 +94,20 @@ public record Environment(
     }
 
     /**
-     * Returns the user in whose quota it counts: the recorded name, or else the account of the uid, or else the uid. Empty for uid 0
+     * Returns the user in whose quota it counts: the account that has the uid, or else the recorded name, or else the uid. Empty for uid 0
      * without a name, which every container of genv's toolkit records.
      */
     public Optional<String> user() {
+        if (ownership.account() != null) {
+            return Optional.of(ownership.account());
+        }
         if (username != null && !username.isEmpty()) {
             return Optional.of(username);
         }
         if (uid == null || uid == 0) {
             return Optional.empty();
         }
-        return Optional.of(Objects.requireNonNullElseGet(ownership.account(), () -> Long.toString(uid)));
+        return Optional.of(Long.toString(uid));
     }
 
     /** Returns that user if its owner is not disputed. */
@@ -120,8 +122,8 @@ public record Environment(
      *     they agree as far as they are known
      * @param immunity why it is never detached: all its live pids belong to exempt users, or may; null if it may be
      * @param uids the real uids of its live pids, as far as they are known
-     * @param account the account of the machine that has the recorded uid: the recorded user, or without a recorded user the first
-     *     account with this uid by its name. Null if there is none
+     * @param account the account of the machine that has the recorded uid: that of the recorded user, or without a recorded user the
+     *     first one by its name. Null if there is none
      */
     public record Ownership(
             @Nullable String dispute,

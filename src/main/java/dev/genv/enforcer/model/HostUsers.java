@@ -73,7 +73,8 @@ public final class HostUsers {
         if (environment.ownership().isDisputed() || environment.user().isEmpty()) {
             return UNKNOWN;
         }
-        var name = environment.username();
+        var account = environment.ownership().account();
+        var name = account == null ? environment.username() : account;
         return name == null || name.isEmpty() ? ofUid(environment.uid()) : SafeText.bounded(name);
     }
 

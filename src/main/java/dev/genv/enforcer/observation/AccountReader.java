@@ -46,6 +46,7 @@ public final class AccountReader {
 
     private Accounts fromFile = Accounts.NONE;
     private Map<String, Long> fromService = Map.of();
+    private Map<String, String> spellings = Map.of();
     private KnownAccounts earlier = KnownAccounts.NONE;
 
     /** @param configured the users whom settings name */
@@ -187,10 +188,12 @@ public final class AccountReader {
         }
         configured.learn(facts.configured(), ticks, at, findings);
         nameService.learn(facts.asked(), facts.named(), ticks, at, findings);
-        if (fromFile != passwd.latest || !fromService.equals(nameService.accounts())) {
+        var spelled = nameService.spellings();
+        if (fromFile != passwd.latest || !fromService.equals(nameService.accounts()) || !spelled.equals(spellings)) {
             fromFile = passwd.latest;
             fromService = nameService.accounts();
-            accounts = fromFile.with(fromService);
+            spellings = spelled;
+            accounts = fromFile.with(fromService, spellings);
         }
         accounts = configured.resolve(accounts, findings);
         if (facts.subuid() instanceof Reading.Failed<TextFile>(var failure, var _)

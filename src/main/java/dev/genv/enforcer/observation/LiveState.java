@@ -262,7 +262,9 @@ public record LiveState(List<Environment> environments, Map<Integer, Long> uidsO
                         ? Optional.empty()
                         : accounts.namesOf(uid).stream().min(Comparator.naturalOrder());
             }
-            return Optional.of(name).filter(user -> accounts.uidOf(user).equals(Optional.of(uid)));
+            return Optional.of(name)
+                    .filter(user -> accounts.uidOf(user).equals(Optional.of(uid)))
+                    .map(accounts::nameOf);
         }
 
         private Optional<String> dispute(Environment environment, Map<String, SortedSet<Long>> claims) {

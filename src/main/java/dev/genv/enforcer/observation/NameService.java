@@ -125,7 +125,7 @@ public final class NameService {
         switch (reading) {
             case Reading.Value<Bytes>(var lines) -> {
                 var found = PasswdFile.uidsByName(lines.text());
-                asked.forEach(key -> record(key, found, at, true));
+                asked.forEach(key -> record(key, accountsOf(key, found, asked), at, true));
                 pause.record(Optional.empty(), now);
                 most = Math.min(2 * most, MOST_ASKED);
             }
@@ -141,12 +141,32 @@ public final class NameService {
         pause.report(findings);
     }
 
-    private void record(String key, Map<String, Long> found, long at, boolean isAnswer) {
-        var former = answers.remove(key);
+    /**
+     * Returns those of the accounts that are the answer for one of the names or uids. A directory that ignores the case answers with its own
+     * spelling, which says nothing if other names were asked for that the account may have too.
+     */
+    private static Map<String, Long> accountsOf(String key, Map<String, Long> found, List<String> asked) {
         var uids = new HashMap<>(found);
-        uids.entrySet()
-                .removeIf(account -> !key.equals(account.getKey())
-                        && !key.equals(account.getValue().toString()));
+        uids.entrySet().removeIf(account -> !isNamed(account, key));
+        if (uids.isEmpty() && isName(key)) {
+            found.entrySet().stream()
+                    .filter(account -> asked.size() == 1 || account.getKey().equalsIgnoreCase(key))
+                    .filter(account -> asked.stream().noneMatch(other -> isNamed(account, other)))
+                    .forEach(account -> uids.put(account.getKey(), account.getValue()));
+        }
+        return uids.size() > 1 && isName(key) ? Map.of() : uids;
+    }
+
+    private static boolean isName(String key) {
+        return !key.matches("[0-9]+");
+    }
+
+    private static boolean isNamed(Map.Entry<String, Long> account, String key) {
+        return key.equals(account.getKey()) || key.equals(account.getValue().toString());
+    }
+
+    private void record(String key, Map<String, Long> uids, long at, boolean isAnswer) {
+        var former = answers.remove(key);
         if (uids.isEmpty() && former != null && !former.uids.isEmpty() && (!isAnswer || age(former.foundAt) < DAY)) {
             answers.put(key, new Answer(now, former.uids, isAnswer ? former.foundAt : now, former.at));
         } else {
@@ -165,6 +185,17 @@ public final class NameService {
     /** Returns the uids of the accounts by their names. */
     Map<String, Long> accounts() {
         return accounts;
+    }
+
+    /** Returns the names of the accounts by the other spellings under which they were found. */
+    Map<String, String> spellings() {
+        var spellings = new HashMap<String, String>();
+        answers.forEach((key, answer) -> {
+            if (!answer.uids.containsKey(key) && isName(key)) {
+                answer.uids.keySet().forEach(name -> spellings.put(key, name));
+            }
+        });
+        return spellings;
     }
 
     /** Returns the accounts that were found, at most so many, to continue in another run of the service. */

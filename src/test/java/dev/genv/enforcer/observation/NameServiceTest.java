@@ -41,8 +41,14 @@ class NameServiceTest {
         alice      |                                    | {}
         # two accounts with one uid
         5000 al    | alice:x:5000:\\nal:x:5000:         | {al=5000, alice=5000}
-        # in another form: a name with which a user had a second quota
-        ALICE      | alice:x:5000:                      | {}
+        # a directory that ignores the case, or knows the name under another form
+        ALICE      | alice:x:5000:                      | {alice=5000}
+        alice@corp | alice:x:5000:                      | {alice=5000}
+        ALICE eve  | alice:x:5000:                      | {alice=5000}
+        # it may be the answer for another name
+        corp\\alice Alice 5000 | alice:x:5000:                | {alice=5000}
+        eve alice@corp | alice:x:5000:                  | {}
+        ALICE      | alice:x:5000:\\nAlice:x:5001:        | {}
         # a number with which getent(1) finds another uid
         4294967296 | root:x:0:                          | {}
         5000       | alice:x:5001:                      | {}
@@ -57,9 +63,22 @@ class NameServiceTest {
         assertThat(new TreeMap<>(service.accounts())).hasToString(known);
     }
 
+    /** An account that a case-sensitive directory found under its own name is no other spelling. */
+    @Test
+    void otherSpellingsNameTheAccount() {
+        ask(answer(ALICE), "ALICE", "eve");
+        assertThat(service.spellings()).isEqualTo(Map.of("ALICE", "alice"));
+        var accounts = LOCAL.with(service.accounts(), service.spellings());
+        assertThat(accounts.uidOf("ALICE")).hasValue(5000L);
+        assertThat(accounts.nameOf("ALICE")).isEqualTo("alice");
+        assertThat(accounts.namesOf(5000)).containsExactly("alice");
+        ask(answer(ALICE), "Alice", "alice");
+        assertThat(service.spellings()).isEqualTo(Map.of("ALICE", "alice"));
+    }
+
     @Test
     void accountOfTheFileHasPrecedence() {
-        var all = LOCAL.with(Map.of("bob", 5000L, "alice", 1004L));
+        var all = LOCAL.with(Map.of("bob", 5000L, "alice", 1004L), Map.of());
         assertThat(all.uidOf("bob")).hasValue(1004L);
         assertThat(all.namesOf(5000)).isEmpty();
         assertThat(all.namesOf(1004)).containsExactlyInAnyOrder("alice", "bob");

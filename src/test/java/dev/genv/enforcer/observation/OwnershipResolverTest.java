@@ -29,8 +29,8 @@ class OwnershipResolverTest {
             1, new LiveProcess(1, 0L),
             99, new LiveProcess(99, null));
 
-    private Accounts accounts =
-            new Accounts(Map.of("bob", BOB, "attacker", ATTACKER, "attacker2", ATTACKER, "root", 0L));
+    private Accounts accounts = new Accounts(Map.of("attacker", ATTACKER, "attacker2", ATTACKER, "root", 0L))
+            .with(Map.of("bob", BOB), Map.of("BOB", "bob"));
 
     /** A recorded user and uid, pids of which 4711 has exited, what disputes the owner, the user who counts, and whether it is an account. */
     @ParameterizedTest
@@ -38,6 +38,9 @@ class OwnershipResolverTest {
         bob       | 1001 | 10    |                                                        | bob       | true
         bob       | 1001 | 11 99 |                                                        | bob       | true
         attacker2 | 1002 | 20    |                                                        | attacker2 | true
+        # the directory ignores the case: it is no user with another quota
+        BOB       | 1001 | 10    |                                                        | bob       | true
+        BOB       | 1002 | 20    | user BOB has uid 1001                                  | BOB       | false
         ''        | 1001 | 10    |                                                        | bob       | true
         bob       | 1001 | 20    | recorded for uid 1001, but its pids are of uids 1002   | bob       | true
         bob       | 1001 | 10 20 | recorded for uid 1001, but its pids are of uids 1001, 1002 | bob   | true
