@@ -36,23 +36,26 @@ export function devicesOf(snapshot, statuses) {
       areUsesKnown: known.processes,
       areAttachmentsKnown: known.attachments,
       status,
-      state: stateOf(groups, attachments, status, known),
+      state: stateOf(groups, status, known),
     };
   });
 }
 
-/** A device is free if nobody holds or uses it, and idle if it is held and nothing is computed on it. */
-function stateOf(groups, attachments, status, known) {
-  if (status !== null && status.free_since !== null) {
+/**
+ * A device is free if nobody holds or uses it, and idle if it is held and nothing is computed on it. Both are measured: without a process
+ * that uses it, its memory or its utilization may be unknown.
+ */
+function stateOf(groups, status, known) {
+  if (status?.free_since) {
     return 'free'; // also with a protected program, which is no use of it
   }
   if (groups.length === 0 && !(known.processes && known.attachments)) {
     return 'unknown';
   }
-  if (groups.length === 0) {
-    return attachments.length === 0 ? 'free' : 'idle';
+  if (status?.idle_since) {
+    return 'idle';
   }
-  return status !== null && status.idle_since !== null ? 'idle' : 'busy';
+  return groups.length > 0 || status?.utilization > 0 ? 'busy' : 'unknown';
 }
 
 /** The name of an environment's user, or the uid without one. */

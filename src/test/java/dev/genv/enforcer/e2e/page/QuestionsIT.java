@@ -9,6 +9,7 @@ import dev.genv.enforcer.store.Database;
 import dev.genv.enforcer.store.Sql;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.browser.Window;
+import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.Programs;
 import dev.genv.enforcer.testsupport.ssh.RealHosts;
@@ -95,13 +96,16 @@ class QuestionsIT extends PageSuite {
         stubborn = start("trap '' TERM; exec sleep 7200", BOB, Map.of());
         machine.state().env("alices", ALICE, "alice", null, shell.pid());
         var status = new StringBuilder();
+        var gpus = new StringBuilder();
         for (var index = 0; index < DEVICES; index++) {
             machine.state().device(index, index % 7 == 0 ? new String[] {"alices"} : new String[0]);
+            // Of GPU 6 it is unknown whether it is free.
+            gpus.append("%d, %s, %s\n".formatted(index, FakeNvidiaSmi.uuid(index), index == 6 ? "[N/A]" : "0"));
             status.append("%d, 0, 16384, 30, %d, 15.00, NVIDIA RTX A4000\n".formatted(index, index == 7 ? 90 : 0));
         }
         machine.state().write();
         machine.gpus()
-                .gpus(DEVICES)
+                .gpuLines(gpus.toString())
                 .status(status.toString())
                 .process(7, job.pid(), "4096")
                 .process(2, lost.pid(), "10")
@@ -166,7 +170,7 @@ class QuestionsIT extends PageSuite {
 
     /** The question, where the page shows the answer, a pattern of its text there, and one of the output of the command. */
     private static final String ANSWERS = """
-        Which GPU can I take? § .tile § (GPU [12456]\\s+○ Free for [^○◐●]+){5} § \\["HOST",1,2,4,5,6]\\n\\["OTHER"]
+        Which GPU can I take? § .tile § (GPU [1245]\\s+○ Free for [^○◐●]+){4} § \\["HOST",1,2,4,5]\\n\\["OTHER"]
         Who is on GPU 7? § .tile § GPU 7\\s+● Busy.*alice · sleep \\(pid JOB\\) · 4\\.0 GiB.* § \\["alice","sleep"]
         Since when is GPU 0 idle? § .tile § GPU 0\\s+◐ Idle for \\d+ (s|min).* § 20\\d\\d-\\d\\d-\\d\\dT[0-9:.]+Z
         Who holds idle GPUs? § .users tr § .*alice\\s+2 of 1\\s+1\\s.* ago.* § alice
