@@ -73,6 +73,7 @@ public final class ActionLog {
                     SKIPPED_EXEMPT,
                     SKIPPED_LIMIT,
                     SKIPPED_GRACE,
+                    SKIPPED_PRIVILEGE,
                     SKIPPED_UNCONFIRMED,
                     SKIPPED_STALE,
                     UNKILLABLE,

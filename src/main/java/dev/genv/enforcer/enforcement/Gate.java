@@ -10,10 +10,13 @@ import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Fleet.Idleness.HostDevice;
+import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
+import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
 import dev.genv.enforcer.policy.Plan.HostProblem;
@@ -169,6 +172,7 @@ public final class Gate {
                 .or(() -> readOnly(action))
                 .or(() -> ruleAudits(cause))
                 .or(() -> withoutSignals(action))
+                .or(() -> withoutPrivilege(cause, action))
                 .or(() -> shielded(cause, action));
     }
 
@@ -205,7 +209,40 @@ public final class Gate {
                 "GENV_TERMINATE_PROCESSES is 0");
     }
 
-    /** 6. A claim of the state that is younger than a process is not used against it, because every user can edit the state. */
+    /**
+     * 6. Nothing is detached from a device on which the service cannot terminate what runs for the environment, or may do so: the device would
+     * count as free. Nor does the quota terminate the others there then.
+     */
+    private Optional<Verdict> withoutPrivilege(Violation cause, Action action) {
+        var environment = action.environmentId();
+        var isDetachment = action instanceof Action.Detach || cause.rule().equals(Rules.MAX_DEVICES_PER_USER);
+        return history.snapshot(action.host()).filter(_ -> isDetachment).stream()
+                .flatMap(host -> host.processes().stream()
+                        .filter(process -> action.devices().stream()
+                                .filter(device -> cause.devices().contains(device))
+                                .anyMatch(device -> process.uses(device)
+                                        && wouldRunOn(process, environment, device)
+                                        && !canTerminate(host, process))))
+                .findFirst()
+                .map(process -> new Verdict.Never(
+                        Outcome.SKIPPED_PRIVILEGE,
+                        "the service lacks a privilege to terminate process %d, which would run on".formatted(process.pid())));
+    }
+
+    private static boolean wouldRunOn(GpuProcess process, String environment, int device) {
+        return process.names(environment)
+                || process.isExcusedOn(device)
+                || process.membership().equals(Membership.NOT_PERMITTED);
+    }
+
+    /** Without the privilege to read the processes of others, what it can read is its own user's. */
+    private static boolean canTerminate(Snapshot host, GpuProcess process) {
+        var missing = host.details().missingPrivileges();
+        return !process.membership().equals(Membership.NOT_PERMITTED)
+                && (!missing.contains(HostProblems.KILL) || missing.contains(HostProblems.SYS_PTRACE));
+    }
+
+    /** 7. A claim of the state that is younger than a process is not used against it, because every user can edit the state. */
     private Optional<Verdict> shielded(Violation cause, Action action) {
         if (!(action instanceof Action.Terminate(var host, var process, var _))
                 || enforcement.grace().isZero()
@@ -232,7 +269,7 @@ public final class Gate {
                         .formatted(environment.uid(), SafeText.escape(environment.eid())));
     }
 
-    /** 7. An earlier run, of which nothing is known, may have sent SIGTERM, and many training programs abort at a second one. */
+    /** 8. An earlier run, of which nothing is known, may have sent SIGTERM, and many training programs abort at a second one. */
     private Optional<Verdict> perhapsSignalled(Action action) {
         var left = Duration.ofNanos(heldUntil - counted.mark());
         return left.isPositive() && action instanceof Action.Terminate terminate && terminate.signal() == Signal.TERM
@@ -249,7 +286,7 @@ public final class Gate {
         heldUntil = counted.mark() + time.toNanos();
     }
 
-    /** 8. An action waits until one of its violations was observed for the grace period. */
+    /** 9. An action waits until one of its violations was observed for the grace period. */
     private Optional<Verdict> grace(Violation cause, Action action, Set<HostDevice> detached) {
         if (enforcement.grace().isZero()) {
             return Optional.empty();
@@ -264,7 +301,7 @@ public final class Gate {
                 : Optional.empty();
     }
 
-    /** 9. A service that is being stopped starts no further action. */
+    /** 10. A service that is being stopped starts no further action. */
     private Optional<Verdict> stopped() {
         return neverIf(stopped, Outcome.FAILED, "the service is being stopped");
     }
@@ -293,7 +330,7 @@ public final class Gate {
         };
     }
 
-    /** 10. One cycle terminates a limited number of processes of a host; those for which no other reason applies count. */
+    /** 11. One cycle terminates a limited number of processes of a host; those for which no other reason applies count. */
     private List<Order> aboveLimit(List<Order> orders, Fleet fleet) {
         var permitted = orders.stream()
                 .filter(Order.Run.class::isInstance)
@@ -343,7 +380,7 @@ public final class Gate {
     }
 
     /**
-     * 11. An action is not executed if the observation that it rests on is too old. Time may pass until its host begins with it, so this
+     * 12. An action is not executed if the observation that it rests on is too old. Time may pass until its host begins with it, so this
      * is checked directly before.
      */
     public static Optional<Hold> tooOld(PlannedAction planned, ObservationAge age) {

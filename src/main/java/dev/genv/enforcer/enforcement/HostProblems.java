@@ -28,8 +28,9 @@ final class HostProblems {
     /** A security module can prevent reading and signalling despite all capabilities. */
     private static final String APPARMOR = "APPARMOR";
 
-    private static final String KILL = "KILL";
-    private static final List<String> TO_READ = List.of("SYS_PTRACE", "DAC_READ_SEARCH");
+    static final String KILL = "KILL";
+    static final String SYS_PTRACE = "SYS_PTRACE";
+    private static final List<String> TO_READ = List.of(SYS_PTRACE, "DAC_READ_SEARCH");
     private static final String NOT_READ =
             ": the kernel denied access to the environment of a process: run as root with --cap-add SYS_PTRACE"
                     + " --cap-add DAC_READ_SEARCH";

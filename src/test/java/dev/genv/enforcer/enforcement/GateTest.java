@@ -14,6 +14,7 @@ import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
+import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
@@ -36,6 +37,8 @@ import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Every reason applies to the same actions; the test removes one after the other. */
 class GateTest {
@@ -137,6 +140,52 @@ class GateTest {
         screen(job());
         gate().holdSigterm(Duration.ofSeconds(60));
         assertThat(dueNow()).isFalse();
+    }
+
+    /** The missing privileges, whom the second process on the device belongs to, and what happens. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+                                        | a          | detach run, terminate 1 run, terminate 2 run
+        SYS_PTRACE DAC_READ_SEARCH KILL | a          | detach run, terminate 1 run, terminate 2 run
+        KILL                            | a          | detach skipped_privilege, terminate 1 skipped_privilege, terminate 2 skipped_privilege
+        SYS_PTRACE DAC_READ_SEARCH KILL | unreadable | detach skipped_privilege, terminate 1 skipped_privilege
+        # a security module denies it
+                                        | unreadable | detach skipped_privilege, terminate 1 skipped_privilege
+        # these no privilege would show
+                                        | unknown    | detach run, terminate 1 run
+                                        | b          | detach run, terminate 1 run
+        STATE_WRITE                     | a          | detach run, terminate 1 run, terminate 2 run
+        """)
+    void nothingIsDetachedFromADeviceOnWhichSomethingWouldRunOn(
+            @Nullable String missing, String second, String expected) {
+        var enforcement = new Enforcement(ServiceMode.ENFORCE, _ -> true, true, Duration.ZERO);
+        var history = new History(enforcement, Duration.ofSeconds(10), time.ticker());
+        var its = new Gate(enforcement, history, 0, time.ticker());
+        var other =
+                switch (second) {
+                    case "unreadable" -> process(2).unreadable();
+                    case "unknown" -> process(2).membership(new Membership.Unknown("it has overwritten its environ"));
+                    default -> process(2).inEnvironment(second);
+                };
+        if (missing != null) {
+            node.setMissingPrivileges(missing.split(" ", -1));
+        }
+        var observed = host().devices(1)
+                .with(env("a").attached(0))
+                .with(process(1).inEnvironment("a").uses(0), other.uses(0));
+        var fleet = history.record(observe(observed, 1_000_000_000), _ -> Remembered.NOTHING);
+        var plan = KnownRules.policy(
+                        Map.of(KnownRules.MAX_DEVICES_PER_USER, RuleMode.ENFORCE), new Limits(0, Map.of()))
+                .check(fleet, Set.of());
+        history.record(plan, its::isInForce);
+        assertThat(its.screen(plan.actions(), fleet))
+                .extracting(order -> (order.planned().action() instanceof Action.Detach
+                                ? "detach"
+                                : "terminate " + pid(order.planned()))
+                        + (order instanceof Order.Hold hold
+                                ? " " + hold.result().outcome().label()
+                                : " run"))
+                .containsExactlyInAnyOrder(expected.split(", ", -1));
     }
 
     private boolean isDue(GpuProcessBuilder process) {

@@ -24,6 +24,8 @@ public enum Outcome implements Labelled {
     SKIPPED_PROTECTED,
     /** The process or environment belongs to an exempt user. */
     SKIPPED_EXEMPT,
+    /** The service lacks the privilege to terminate a process that the action would leave running. */
+    SKIPPED_PRIVILEGE,
     /** The termination limit of this cycle is reached. */
     SKIPPED_LIMIT,
     /** A grace period has not passed. */
@@ -41,6 +43,7 @@ public enum Outcome implements Labelled {
             case SKIPPED_AUDIT,
                     SKIPPED_PROTECTED,
                     SKIPPED_EXEMPT,
+                    SKIPPED_PRIVILEGE,
                     SKIPPED_LIMIT,
                     SKIPPED_GRACE,
                     SKIPPED_UNCONFIRMED,

@@ -84,6 +84,11 @@ public final class GpuProcessBuilder {
         return this;
     }
 
+    public GpuProcessBuilder membership(Membership its) {
+        membership = its;
+        return this;
+    }
+
     /** The service may not read its environment. */
     public GpuProcessBuilder unreadable() {
         membership = Membership.NOT_PERMITTED;
