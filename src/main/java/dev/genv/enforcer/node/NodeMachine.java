@@ -2,27 +2,19 @@ package dev.genv.enforcer.node;
 
 import dev.genv.enforcer.enforcement.host.Machine;
 import dev.genv.enforcer.enforcement.host.Machine.DeviceUse;
-import dev.genv.enforcer.enforcement.host.Machine.Examination;
-import dev.genv.enforcer.enforcement.host.Machine.Examined;
 import dev.genv.enforcer.enforcement.host.Machine.SignalRequest;
 import dev.genv.enforcer.enforcement.host.Machine.SignalResult;
 import dev.genv.enforcer.enforcement.host.Machine.SignalResult.Kind;
 import dev.genv.enforcer.enforcement.host.Machine.SwapResult;
-import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts;
 import dev.genv.enforcer.host.HostFacts.AccessFacts;
-import dev.genv.enforcer.host.HostFacts.ProcessFacts;
-import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.host.HostFacts.VerifiedProcess;
 import dev.genv.enforcer.host.ObservationRequest;
 import dev.genv.enforcer.host.Reading;
-import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls.Descriptor;
 import dev.genv.enforcer.linux.Libc;
-import dev.genv.enforcer.linux.ProcStat;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.node.gpu.DeviceHolders;
 import dev.genv.enforcer.node.gpu.NvidiaDevices;
 import dev.genv.enforcer.node.gpu.NvidiaSmi;
@@ -34,19 +26,14 @@ import dev.genv.enforcer.node.proc.MachineFiles.AccountFiles;
 import dev.genv.enforcer.node.proc.MachineFiles.ProgramFiles;
 import dev.genv.enforcer.node.proc.ProcFs;
 import dev.genv.enforcer.node.proc.ProcessReader;
-import dev.genv.enforcer.node.proc.ProcessTurns.Turn;
 import dev.genv.enforcer.node.state.NodeState;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.stream.Stream;
 
@@ -61,7 +48,7 @@ public final class NodeMachine implements Machine, Closeable {
     private final DeviceHolders holders;
     private final NvidiaSmi gpus;
     private final NodeState state;
-    private final Signaller signaller;
+    private final NvidiaDevices devices;
 
     /**
      * Paths on this machine, and time limits.
@@ -91,10 +78,9 @@ public final class NodeMachine implements Machine, Closeable {
         processes = new ProcessReader(proc);
         searched = new ProcessReader(searches);
         liveness = new LivenessReader(searches);
-        var devices = new NvidiaDevices(paths.proc());
+        devices = new NvidiaDevices(paths.proc());
         holders = new DeviceHolders(searches, devices);
         state = new NodeState(paths.stateDirectory(), paths.lockTimeout(), proc);
-        signaller = new Signaller(proc, processes, devices);
     }
 
     /**
@@ -116,7 +102,6 @@ public final class NodeMachine implements Machine, Closeable {
 
     @Override
     public HostFacts observe(ObservationRequest interest) throws InterruptedException {
-        signaller.closeHandles();
         proc.beginObservation();
         proc.setSubordinateUids(interest.subordinateUids());
         var earlierState = state.look();
@@ -181,129 +166,65 @@ public final class NodeMachine implements Machine, Closeable {
     }
 
     @Override
-    public Examination examine(List<ProcessId> ids) throws InterruptedException {
+    public void signal(List<SignalRequest> signals, BiConsumer<SignalRequest, SignalResult> done)
+            throws InterruptedException {
         proc.beginObservation();
-        return new Examination(programs.read(), signaller.examine(ids));
+        // In turns of their owners: the files of a process can keep the kernel waiting.
+        processes.inTurns(signals, signal -> signal.process().pid(), turn -> {
+            done.accept(turn.process(), send(turn.process(), turn.inTime()));
+            return turn;
+        });
     }
 
-    @Override
-    public void signal(List<SignalRequest> signals, BiConsumer<SignalRequest, SignalResult> done) {
-        proc.beginObservation();
-        signals.forEach(each -> done.accept(each, signaller.send(each)));
-        signaller.closeHandles();
+    private SignalResult send(SignalRequest signal, boolean inTime) {
+        var id = signal.process();
+        try (var process = new Descriptor(Libc.pidfdOpen(id.pid()))) {
+            var use = inTime ? use(id) : new DeviceUse(false, Hangable.NO_TIME);
+            var stat = proc.stat(id.pid());
+            // If it still has its pid, it had that when the pidfd was opened and its files were examined.
+            if (stat.isEmpty()
+                    || stat.get().startTime() != id.startTime()
+                    || stat.get().isZombie()) {
+                return SignalResult.of(Kind.GONE);
+            }
+            if (!use.isProven()) {
+                return use.unexamined().isEmpty()
+                        ? SignalResult.of(Kind.WITHOUT_DEVICE)
+                        : new SignalResult(Kind.UNEXAMINED, use.unexamined());
+            }
+            return Thread.currentThread().isInterrupted()
+                    ? new SignalResult(Kind.NOT_SENT, "abandoned: the execution took too long")
+                    : send(process, signal.kill());
+        } catch (IOException e) {
+            return e instanceof Errno errno && errno.is(Errno.ESRCH)
+                    ? SignalResult.of(Kind.GONE)
+                    : new SignalResult(Kind.NOT_SENT, Errno.textOf(e));
+        }
+    }
+
+    private static SignalResult send(Descriptor process, boolean kill) throws Errno {
+        try {
+            Libc.pidfdSendSignal(process.number(), kill ? Libc.SIGKILL : Libc.SIGTERM);
+            return SignalResult.of(Kind.SENT);
+        } catch (Errno e) {
+            if (e.is(Errno.EPERM)) {
+                return SignalResult.of(Kind.DENIED);
+            }
+            throw e;
+        }
+    }
+
+    private DeviceUse use(ProcessId process) {
+        try {
+            var uid = proc.realUid(process.pid());
+            return proc.guarded(process, uid == null ? 0 : uid, () -> devices.use(process.pid()));
+        } catch (IOException e) {
+            return new DeviceUse(false, Errno.textOf(e));
+        }
     }
 
     @Override
     public SwapResult swapDevices(String digest, byte[] content) throws InterruptedException {
-        signaller.closeHandles();
         return state.swapDevices(digest, content);
-    }
-
-    private static final class Signaller {
-        private static final SignalResult ABANDONED =
-                new SignalResult(Kind.NOT_SENT, "abandoned: the execution took too long");
-
-        private final ProcFs proc;
-        private final ProcessReader reader;
-        private final NvidiaDevices devices;
-        private final Map<ProcessId, Descriptor> handles = new HashMap<>();
-
-        private Signaller(ProcFs proc, ProcessReader reader, NvidiaDevices devices) {
-            this.proc = proc;
-            this.reader = reader;
-            this.devices = devices;
-        }
-
-        List<Examined> examine(List<ProcessId> ids) throws InterruptedException {
-            closeHandles();
-            var withoutHandle = new HashMap<Integer, Reading<Bytes>>();
-            for (var id : ids) {
-                try {
-                    handles.put(id, new Descriptor(Libc.pidfdOpen(id.pid())));
-                } catch (Errno e) {
-                    withoutHandle.put(
-                            id.pid(),
-                            Reading.failed(e.is(Errno.ESRCH) ? Failure.ABSENT : Failure.OTHER, Errno.textOf(e)));
-                }
-            }
-            var pids = ids.stream().map(ProcessId::pid).toList();
-            var uses = new HashMap<Integer, DeviceUse>();
-            // Its files can wait, so they come before what is compared again.
-            reader.inTurns(pids, turn -> Map.entry(turn.process(), use(turn)))
-                    .forEach(use -> uses.put(use.getKey(), use.getValue()));
-            return reader.readAll(pids, Set.copyOf(ids), List.of()).stream()
-                    .map(facts -> {
-                        var why = withoutHandle.get(facts.pid());
-                        return why == null ? facts : ProcessFacts.unread(facts.pid(), why);
-                    })
-                    .map(facts -> new Examined(facts, Objects.requireNonNull(uses.get(facts.pid())), digest(facts)))
-                    .toList();
-        }
-
-        private DeviceUse use(Turn<Integer> turn) {
-            var pid = turn.process();
-            try {
-                if (!turn.inTime()) {
-                    return new DeviceUse(false, Hangable.NO_TIME);
-                }
-                var process = proc.candidate(pid);
-                return process.isEmpty()
-                        ? new DeviceUse(false, "")
-                        : proc.guarded(process.get().id(), process.get().uid(), () -> devices.use(pid));
-            } catch (IOException e) {
-                return new DeviceUse(false, Errno.textOf(e));
-            }
-        }
-
-        SignalResult send(SignalRequest signal) {
-            var handle = handles.get(signal.process());
-            var examined = signal.digest();
-            var isSame = examined == null
-                    || examined.equals(digest(reader.read(signal.process().pid())));
-            if (handle == null || Thread.currentThread().isInterrupted()) {
-                return ABANDONED; // a later check may have a different result
-            }
-            if (!isSame) {
-                return SignalResult.of(Kind.CHANGED);
-            }
-            try {
-                Libc.pidfdSendSignal(handle.number(), signal.kill() ? Libc.SIGKILL : Libc.SIGTERM);
-                return SignalResult.of(Kind.SENT);
-            } catch (Errno e) {
-                return e.is(Errno.ESRCH)
-                        ? SignalResult.of(Kind.GONE)
-                        : e.is(Errno.EPERM)
-                                ? SignalResult.of(Kind.DENIED)
-                                : new SignalResult(Kind.NOT_SENT, String.valueOf(e.getMessage()));
-            }
-        }
-
-        /** Returns a digest of the process, its real uid, its program, where its environ is and what that names. */
-        private static String digest(ProcessFacts facts) {
-            var stat = facts.before() instanceof Reading.Value<Bytes>(var bytes)
-                    ? ProcStat.tryParse(bytes.text())
-                    : Optional.<ProcStat>empty();
-            var place = stat;
-            var named = List.<Object>of();
-            if (facts.environ() instanceof Reading.Value<EnvironFacts>(var now)) {
-                named = List.of(Sha256.hex(now.id().array()), now.digest(), now.wellFormed());
-                place = now.thread() == null
-                        ? stat
-                        : ProcStat.tryParse(now.thread().after().text());
-            }
-            return List.of(
-                            facts.pid(),
-                            stat.map(now -> List.of(now.startTime(), now.isZombie())),
-                            place.map(ProcStat::addresses),
-                            facts.uid(),
-                            facts.executable(),
-                            named)
-                    .toString();
-        }
-
-        void closeHandles() {
-            handles.values().forEach(Descriptor::close);
-            handles.clear();
-        }
     }
 }

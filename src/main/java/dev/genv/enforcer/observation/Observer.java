@@ -16,7 +16,6 @@ import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.Excuses;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
-import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
@@ -36,12 +35,10 @@ import dev.genv.enforcer.observation.ObserverSettings.Advice;
 import dev.genv.enforcer.observation.ObserverSettings.Privileges;
 import dev.genv.enforcer.observation.ObserverSettings.Privileges.MissingPrivilege;
 import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
-import dev.genv.enforcer.observation.ProcessIdentity.ProgramEnviron;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -53,15 +50,13 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Interprets the facts of one machine. Its parts keep what later observations and the check before a signal need, for example the order of
- * the devices, earlier memberships and cgroups, the files of protected programs, accounts, environs, and the last status of the devices.
+ * Interprets the facts of one machine. Its parts keep what later observations need, for example the order of the devices, earlier
+ * memberships and cgroups, the files of protected programs, accounts, and the last status of the devices.
  * One thread at a time uses it.
  */
 public final class Observer {
     private static final Pattern DRIVER = Pattern.compile("NVRM version:.*?\\s([0-9]+(?:\\.[0-9]+)+)\\s");
     private static final Pattern MACHINE = Pattern.compile("[0-9a-f]{32}");
-    private static final ProgramEnviron NOT_OBSERVED =
-            ProgramEnviron.unavailable(new Membership.Unknown("it was not observed"));
     private static final Pattern BOOT = Pattern.compile("[0-9a-f-]{36}");
 
     /** Without the times of the lease: a text that changes with every observation would be reported with each one. */
@@ -83,7 +78,6 @@ public final class Observer {
     private final ProgramHistory programHistory = new ProgramHistory();
     private ImmunityRules immunity = new ImmunityRules(0, ExemptUsers.NONE, List.of());
     private KnownAccounts known = KnownAccounts.NONE;
-    private Map<ProcessId, ProgramEnviron> environs = Map.of();
     private List<String> users = List.of();
     private List<DeviceStatus> statuses = List.of();
     private Findings statusFindings = new Findings();
@@ -126,9 +120,9 @@ public final class Observer {
         var devices = live.devices(listing.devices(), findings);
         var excuses = new Excuses(live.environments(), devices, !findings.isMissing(SnapshotPart.ATTACHMENTS));
         var ancestors = Ancestors.of(facts);
-        var observed = new HashMap<ProcessId, ProgramEnviron>();
+        var observed = new HashSet<ProcessId>();
         BiFunction<ObservedProcess, List<DeviceUsage>, GpuProcess> resolver = (process, usage) -> {
-            observed.put(process.id(), process.environ());
+            observed.add(process.id());
             var chain = ancestors.of(process);
             return excuses.apply(
                     resolve(process, usage, chain, live, findings),
@@ -139,7 +133,6 @@ public final class Observer {
                 .map(process -> resolver.apply(process, listing.usage().getOrDefault(process.pid(), List.of())))
                 .toList();
         var notListed = unlisted.observe(facts, present.listing(), immunity.ownPid(), resolver, findings);
-        environs = Map.copyOf(observed);
         var processes =
                 Stream.concat(listed.stream(), notListed.processes().stream()).toList();
         var environments = live.environments().stream()
@@ -147,8 +140,8 @@ public final class Observer {
                 .toList();
         users = users(processes, live);
         if (!findings.isMissing(SnapshotPart.PROCESSES) && !findings.isMissing(SnapshotPart.EVERY_PROCESS)) {
-            memberships.retain(environs.keySet());
-            workloads.retain(environs.keySet());
+            memberships.retain(observed);
+            workloads.retain(observed);
         }
         if (hasAskedStatus) {
             statusFindings = new Findings();
@@ -267,20 +260,6 @@ public final class Observer {
                 .map(Object::toString)
                 .distinct()
                 .toList();
-    }
-
-    /** Returns the environ of a process as the last observation saw it. */
-    public ProgramEnviron environ(ProcessId process) {
-        return environs.getOrDefault(process, NOT_OBSERVED);
-    }
-
-    public ImmunityRules immunity() {
-        return immunity;
-    }
-
-    /** Returns the same with the present files of the protected programs. */
-    public ImmunityRules immunity(List<Reading<ProgramFile>> programs) {
-        return immunity(immunity.ownPid(), programs, new Findings());
     }
 
     private ImmunityRules immunity(int ownPid, List<Reading<ProgramFile>> programs, Findings findings) {

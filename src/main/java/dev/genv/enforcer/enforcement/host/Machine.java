@@ -1,17 +1,13 @@
 package dev.genv.enforcer.enforcement.host;
 
 import dev.genv.enforcer.host.HostFacts;
-import dev.genv.enforcer.host.HostFacts.ProcessFacts;
-import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.host.ObservationRequest;
-import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.StateFacts.Directory;
 import dev.genv.enforcer.host.StateFacts.LockFacts;
 import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.model.ProcessId;
 import java.util.List;
 import java.util.function.BiConsumer;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The hands on one machine. They gather facts, compare, send signals and replace a file; the service decides. One thread at a time uses
@@ -27,18 +23,10 @@ public interface Machine {
     HostFacts observe(ObservationRequest request) throws UnreachableException, InterruptedException;
 
     /**
-     * Opens a handle of each process (pidfd), which never refers to a later process with the same pid, and then reads what the process is now.
-     * The next request closes the handles, and the agent closes them after 10 s without one.
+     * Sends signals, each in one step: it opens a pidfd, which never refers to a later process with the same pid, looks for a device file of
+     * the driver that the process has open or mapped, compares the start time, and sends.
      *
-     * @param processes each once
-     * @throws UnreachableException if there is no valid answer
-     * @throws InterruptedException if the service no longer waits for the answer
-     */
-    Examination examine(List<ProcessId> processes) throws UnreachableException, InterruptedException;
-
-    /**
-     * Sends signals to processes that were examined, each only if the process is still the same.
-     *
+     * @param signals at most one for each process
      * @param done called with each result as soon as it exists, even if the service no longer waits
      * @throws UnreachableException if the machine cannot be reached; a signal without a result was not sent then
      * @throws InterruptedException if the service no longer waits for the answer
@@ -56,23 +44,6 @@ public interface Machine {
     SwapResult swapDevices(String digest, byte[] content) throws UnreachableException, InterruptedException;
 
     /**
-     * What processes are now.
-     *
-     * @param programs the protected programs, in the order in which they were asked for: one may have been replaced since the observation
-     * @param processes in the order in which they were asked for
-     */
-    record Examination(List<Reading<ProgramFile>> programs, List<Examined> processes) {}
-
-    /**
-     * A process, read after its handle was opened.
-     *
-     * @param facts without its cgroup
-     * @param devices whether it uses the driver: a listed pid can belong to a later process than the one that opened the device
-     * @param digest of what is read again before a signal. The machine makes it and compares it, so its form is up to the machine.
-     */
-    record Examined(ProcessFacts facts, DeviceUse devices, String digest) {}
-
-    /**
      * What the files of a process say of its use of the driver.
      *
      * @param isProven whether it has a device file of the driver open or mapped, or the driver has none, as on WSL
@@ -86,10 +57,8 @@ public interface Machine {
      * A signal.
      *
      * @param kill whether it is SIGKILL; otherwise SIGTERM
-     * @param digest of what the process must still be; null if it may be anything by now
      */
-    record SignalRequest(
-            ProcessId process, boolean kill, @Nullable String digest) {
+    record SignalRequest(ProcessId process, boolean kill) {
         private static final int FIRST_PROCESS = 1;
 
         /** kill(2) takes a pid that is not positive for a group of processes, or for all. */
@@ -108,10 +77,14 @@ public interface Machine {
     record SignalResult(Kind kind, String reason) {
         public enum Kind {
             SENT,
-            /** It is no longer what was examined. */
-            CHANGED,
+            /** It has exited; a zombie without another thread has, too. */
             GONE,
+            /** The service lacks the privilege. */
             DENIED,
+            /** It has no device file of the driver open or mapped: its pid is perhaps not that of the process that nvidia-smi lists. */
+            WITHOUT_DEVICE,
+            /** It is unknown whether it has one. */
+            UNEXAMINED,
             NOT_SENT,
             /** There was no answer: it may have been sent. */
             PERHAPS

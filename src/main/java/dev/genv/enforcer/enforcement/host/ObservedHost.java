@@ -1,7 +1,5 @@
 package dev.genv.enforcer.enforcement.host;
 
-import dev.genv.enforcer.enforcement.host.Machine.Examination;
-import dev.genv.enforcer.enforcement.host.Machine.Examined;
 import dev.genv.enforcer.enforcement.host.Machine.SignalRequest;
 import dev.genv.enforcer.enforcement.host.Machine.SignalResult;
 import dev.genv.enforcer.enforcement.host.Machine.SwapResult;
@@ -23,23 +21,18 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.stream.Collectors;
-import java.util.stream.Gatherers;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** A host: the hands on its machine, the observer that interprets their facts, and the checks directly before each action. */
+/** A host: the hands on its machine, and the observer that interprets their facts. */
 public final class ObservedHost implements Host {
-    /** What changes between a check and its action is checked again, so many times in all. */
+    /** A file that others change between its reading and its replacement is read again, so many times in all. */
     private static final int MAX_ATTEMPTS = 5;
-
-    /** Of one machine at once; a process may usually open 1,024 files. */
-    private static final int MOST_HANDLES = 256;
 
     private static final String ABANDONED = "abandoned: the execution took too long";
     private static final String NOT_OBSERVED = "this host was not observed since its connection was lost";
@@ -52,7 +45,6 @@ public final class ObservedHost implements Host {
     private final ObserverSettings settings;
     private final Machine machine;
     private final Observer observer;
-    private final SignalCheck check = new SignalCheck();
     private final Ticker ticker;
     /** When it was last asked what the driver measures on the devices; null if it never was. */
     private @Nullable Long statusAskedAt;
@@ -103,7 +95,6 @@ public final class ObservedHost implements Host {
         devices = facts.state().devices();
         readOnlyReason = snapshot.details().readOnlyReason();
         remembered = new Remembered(observer.knownAccounts());
-        check.recordObservation();
         return snapshot;
     }
 
@@ -120,21 +111,19 @@ public final class ObservedHost implements Host {
         for (var action : actions) {
             switch (action) {
                 case Action.Detach detach -> detachments.add(detach);
-                case Action.Terminate terminate -> {
-                    var immunity = terminate.process().immunity();
-                    if (immunity == null) {
-                        terminations.put(terminate.process().id(), terminate);
-                    } else {
-                        done.accept(terminate, SignalCheck.result(immunity));
-                    }
-                }
+                case Action.Terminate terminate ->
+                    terminations.put(terminate.process().id(), terminate);
             }
         }
         try {
-            for (var some : List.copyOf(terminations.keySet()).stream()
-                    .gather(Gatherers.windowFixed(MOST_HANDLES))
-                    .toList()) {
-                terminate(some, terminations, done);
+            if (!terminations.isEmpty()) {
+                var signals = terminations.values().stream()
+                        .map(each -> new SignalRequest(each.process().id(), each.signal() == Signal.KILL))
+                        .toList();
+                machine.signal(
+                        signals,
+                        (signal, result) -> done.accept(
+                                Objects.requireNonNull(terminations.remove(signal.process())), result(result)));
             }
         } catch (InterruptedException e) {
             Stream.concat(terminations.values().stream(), detachments.stream())
@@ -150,57 +139,17 @@ public final class ObservedHost implements Host {
         }
     }
 
-    /** Examines these processes, and signals those that are still what the rules checked. */
-    private void terminate(
-            List<ProcessId> processes, Map<ProcessId, Action.Terminate> open, BiConsumer<Action, Result> done)
-            throws UnreachableException, InterruptedException {
-        var left = new ArrayList<>(processes);
-        for (var attempt = 0; attempt < MAX_ATTEMPTS && !left.isEmpty(); attempt++) {
-            var now = machine.examine(left);
-            var rules = observer.immunity(now.programs());
-            var signals = new ArrayList<SignalRequest>();
-            for (var process : left) {
-                var action = Objects.requireNonNull(open.get(process));
-                var examined = examined(now, process);
-                check.refusal(action.process(), observer.environ(process), examined, rules)
-                        .ifPresentOrElse(
-                                refusal -> finish(process, refusal, open, done),
-                                () -> signals.add(new SignalRequest(
-                                        process, action.signal() == Signal.KILL, check.digest(examined, process))));
-            }
-            if (!signals.isEmpty()) {
-                machine.signal(signals, (signal, result) -> {
-                    if (result.kind() != SignalResult.Kind.CHANGED) {
-                        finish(signal.process(), result(result), open, done);
-                    }
-                });
-            }
-            left.retainAll(open.keySet());
-        }
-        for (var process : left) {
-            check.recordChange(process);
-            finish(process, SignalCheck.CHANGED, open, done);
-        }
-    }
-
-    private static void finish(
-            ProcessId process, Result result, Map<ProcessId, Action.Terminate> open, BiConsumer<Action, Result> done) {
-        done.accept(Objects.requireNonNull(open.remove(process)), result);
-    }
-
-    private static Examined examined(Examination examination, ProcessId process) {
-        return examination.processes().stream()
-                .filter(each -> each.facts().pid() == process.pid())
-                .findFirst()
-                .orElseThrow();
-    }
-
     private static Result result(SignalResult signal) {
         return switch (signal.kind()) {
             case SENT -> Result.of(Outcome.SIGNALLED);
-            case CHANGED -> SignalCheck.CHANGED;
             case GONE -> Result.of(Outcome.ALREADY_GONE);
             case DENIED -> new Result(Outcome.DENIED, "needs the capability CAP_KILL");
+            case WITHOUT_DEVICE ->
+                Result.failed(
+                        "it is listed, but has no device file of the NVIDIA driver open or mapped, so it is not terminated");
+            case UNEXAMINED ->
+                Result.failed("it is listed, but its open files cannot be examined, so it is not terminated: "
+                        + signal.reason());
             case NOT_SENT -> Result.failed(signal.reason());
             case PERHAPS -> Result.lost(signal.reason());
         };

@@ -32,6 +32,7 @@ import java.util.Set;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
+import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -78,9 +79,9 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
     }
 
     /** Reads something of several processes in turns of their owners, and returns it in that order. */
-    public <T> List<T> inTurns(Collection<Integer> pids, Function<Turn<Integer>, T> reading)
+    public <P, T> List<T> inTurns(Collection<P> processes, ToIntFunction<P> pid, Function<Turn<P>, T> reading)
             throws InterruptedException {
-        return inTurns(pids, this::uid, TIME, reading);
+        return inTurns(processes, process -> uid(pid.applyAsInt(process)), TIME, reading);
     }
 
     /**

@@ -92,7 +92,7 @@ final class AgentCommand {
                 program.text(),
                 AgentProgram.line(AgentJson.write(content)),
                 AgentOutput.mark(nonce),
-                content instanceof Request.Observe || content instanceof Request.Examine,
+                content instanceof Request.Observe,
                 config.timeout(),
                 MAX_OUTPUT));
         try {

@@ -6,10 +6,7 @@ import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.gpu.GpuQuery;
 import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts;
-import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.host.ObservationRequest;
-import dev.genv.enforcer.host.Reading;
-import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.agent.AgentOutput.LostAnswerException;
@@ -45,7 +42,7 @@ public final class AgentMachine implements Machine {
     private @Nullable LastObservation seen;
     private Request.@Nullable Validity validity;
     private SubordinateUids subordinates = SubordinateUids.NONE;
-    private boolean hasHandles = true;
+    private boolean hasPidfd = true;
 
     /** Returns the machines of one service, each by its name and connection. */
     public static BiFunction<String, Connection, Machine> ofOneService(AgentConfig config) {
@@ -86,7 +83,9 @@ public final class AgentMachine implements Machine {
                 Answer.Observed.class,
                 common -> new Request.Observe(common, asked, config.acts(), gpu, omitted, config.programs()));
         var facts = answer.facts();
-        requireAll(facts.programs());
+        if (facts.programs().size() != config.programs().size()) {
+            throw refused("not all protected programs are in it");
+        }
         memory.record(answer, omitted);
         seen = new LastObservation(
                 facts.machine().beforeState(), facts.machine().bootId(), start);
@@ -94,40 +93,10 @@ public final class AgentMachine implements Machine {
         return facts;
     }
 
-    private void requireAll(List<Reading<ProgramFile>> programs) throws UnreachableException, InterruptedException {
-        if (programs.size() != config.programs().size()) {
-            throw refused("not all protected programs are in it");
-        }
-    }
-
     /** Ends the agent: its next answer may be invalid for the same reason. */
     private LostAnswerException refused(String why) throws InterruptedException {
         connection.stop();
         return new LostAnswerException(why);
-    }
-
-    @Override
-    public Examination examine(List<ProcessId> processes) throws UnreachableException, InterruptedException {
-        var pids = processes.stream().map(ProcessId::pid).distinct().toList();
-        var answer = command.ask(
-                connection,
-                Answer.ToExamination.class,
-                common -> new Request.Examine(common, pids, subordinates, config.programs()));
-        requireAll(answer.programs());
-        if (!answer.processes().stream()
-                .map(each -> each.facts().pid())
-                .toList()
-                .equals(pids)) {
-            throw refused("it is about other processes");
-        }
-        if (hasHandles && !answer.hasHandles()) { // a signal can reach a process that takes over the pid just then
-            LOG.infof(
-                    "[%s] This machine has no process descriptors (pidfd): a process is compared directly before its"
-                            + " signal",
-                    name);
-        }
-        hasHandles = answer.hasHandles();
-        return new Examination(answer.programs(), answer.processes());
     }
 
     @Override
@@ -141,6 +110,13 @@ public final class AgentMachine implements Machine {
                     connection,
                     Answer.ToSignals.class,
                     common -> new Request.Signal(common, validity(), subordinates, signals));
+            if (hasPidfd && !answer.hasPidfd()) { // a signal can reach a process that takes over the pid just then
+                LOG.infof(
+                        "[%s] This machine has no process descriptors (pidfd): a signal is sent to the pid, directly after the"
+                                + " start time was compared",
+                        name);
+            }
+            hasPidfd = answer.hasPidfd();
             for (var each : answer.signals()) {
                 var signal = open.remove(each.pid());
                 if (signal == null) {

@@ -1,12 +1,9 @@
 package dev.genv.enforcer.remote.agent;
 
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
-import dev.genv.enforcer.enforcement.host.Machine.Examined;
 import dev.genv.enforcer.enforcement.host.Machine.SignalResult;
 import dev.genv.enforcer.enforcement.host.Machine.SwapResult;
 import dev.genv.enforcer.host.HostFacts;
-import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
-import dev.genv.enforcer.host.Reading;
 import java.util.List;
 
 /** The answer of the agent to a request. */
@@ -20,16 +17,12 @@ sealed interface Answer {
     record Observed(HostFacts facts, boolean toolHangs) implements Answer {}
 
     /**
-     * To an examination.
+     * To signals.
      *
-     * @param hasHandles whether the system has process descriptors, see pidfd_open(2); otherwise a signal is sent to a pid, directly after its
+     * @param hasPidfd whether the system has process descriptors, see pidfd_open(2); otherwise a signal is sent to a pid, directly after its
      *     start time was compared
      */
-    record ToExamination(boolean hasHandles, List<Reading<ProgramFile>> programs, List<Examined> processes)
-            implements Answer {}
-
-    /** To signals. */
-    record ToSignals(List<Signalled> signals) implements Answer {}
+    record ToSignals(boolean hasPidfd, List<Signalled> signals) implements Answer {}
 
     /** What came of the signal to a process. */
     record Signalled(int pid, SignalResult result) {}

@@ -64,16 +64,6 @@ sealed interface Request {
     record Gpu(String program, Duration timeout, List<String> processes, List<String> devices, List<String> status) {}
 
     /**
-     * Open a handle of each process, and read what it is now.
-     *
-     * @param subordinateUids as in {@link ObservationRequest}
-     * @param programs the paths of the protected programs
-     */
-    record Examine(
-            @JsonUnwrapped Common common, List<Integer> pids, SubordinateUids subordinateUids, List<String> programs)
-            implements Request {}
-
-    /**
      * Until when actions are begun.
      *
      * @param deadline in clock ticks since boot
@@ -82,7 +72,7 @@ sealed interface Request {
     record Validity(long deadline, String boot) {}
 
     /**
-     * Send signals to examined processes.
+     * Send signals.
      *
      * @param subordinateUids as in {@link ObservationRequest}
      */

@@ -1,15 +1,13 @@
-"""Examines processes, signals them and replaces devices.json: the service decides, and here is only compared."""
+"""Signals processes and replaces devices.json: the service decides, and here is only compared."""
 PIDFD_SEND_SIGNAL, PIDFD_OPEN = 424, 434  # of syscall(2) on every architecture
 TEMPORARY = ".devices.json.genv-enforcer-"
 MOST_NAMES = 10000  # users choose the number of files
 SWAP = 0  # stands for the replacement of devices.json among the pids that are announced
 LATE = "abandoned: the execution took too long"
-HANDLES = {}  # by pid: handles of processes (pidfd), which never refer to a later process with the same pid
-HANDLE_SECONDS = 10  # after this time without a request they are closed
 
 
 def open_handle(pid):
-    """Returns a handle of a process, or None if this system has none. Raises ProcessLookupError if it does not exist."""
+    """Returns a pidfd, or None if this system has none. Raises ProcessLookupError if the process does not exist."""
     try:
         return library_call("syscall", PIDFD_OPEN, pid, 0)
     except OSError as error:
@@ -19,43 +17,6 @@ def open_handle(pid):
         if error.errno not in (errno.ENOSYS, errno.EPERM):
             raise
         return None
-
-
-def close_handles():
-    for handle in HANDLES.values():
-        if handle is not None:
-            os.close(handle)
-    HANDLES.clear()
-
-
-def examine(machine):
-    """Opens a handle of each process, and returns what it is now."""
-    pids, failures = machine.request["pids"], {}
-    for pid in pids:
-        try:
-            HANDLES[pid] = open_handle(pid)
-        except OSError as error:
-            failures[pid] = failure(error)
-    there = [pid for pid in pids if pid in HANDLES]
-    uses = device_uses(machine, there)  # it can wait, so it comes first
-    memories = Memories(machine, time.monotonic() + machine.limit(READING_TIME, 0.22), READING_TIME, MOST_CHILDREN)
-    values = memories.read(there, machine.process)
-    memories.failures.update(failures)
-    facts = memories.facts(pids, values)
-    return {"hasHandles": None not in HANDLES.values(),
-            "programs": [reading(program_file, path) for path in machine.request["programs"]],
-            "processes": [{"facts": fact, "devices": uses.get(fact["pid"], device_use(False)), "digest": digest(fact)}
-                          for fact in facts]}
-
-
-def digest(facts):
-    """Returns a digest of the process, its real uid, its program, where its environ is and what that names."""
-    stat = fields(facts["before"].get("value", b""))
-    environ = facts["environ"].get("value", {})
-    named = [environ.get(key) for key in ("id", "digest", "wellFormed")]
-    place = fields(environ["thread"]["after"]) if environ.get("thread") else stat
-    known = [facts["pid"], stat[19], has_exited(stat), place[45:49], facts["uid"], facts["executable"], named]
-    return sha256(repr(known).encode())
 
 
 def is_late(machine):
@@ -71,40 +32,48 @@ def begin(machine, number):
 
 
 def send_signals(machine):
-    """Sends signals to examined processes, each only if the process is still the same."""
-    other, memories, results = other_service(machine), Memories(machine, machine.finish), []
-    for order in machine.request["signals"]:
-        kind, reason = ("NOT_SENT", other) if other else send_signal(machine, memories, order)
-        results.append({"pid": order["process"]["pid"], "result": {"kind": kind, "reason": reason}})
-    close_handles()
-    return {"signals": results}
+    """Sends signals, each only to the process that was observed, and only while it uses the driver."""
+    orders, other, results, has_pidfd = machine.request["signals"], other_service(machine), [], True
+    uses = {} if other else device_uses(machine, [order["process"]["pid"] for order in orders])
+    for order in orders:
+        pid, handle, kind, reason = order["process"]["pid"], None, "NOT_SENT", other
+        try:
+            if not other:
+                handle = open_handle(pid)
+                has_pidfd = has_pidfd and handle is not None
+                kind, reason = send_signal(machine, order, handle, uses[pid])
+        except OSError as error:
+            kind = "GONE" if error.errno in (errno.ESRCH, errno.ENOENT) else "NOT_SENT"
+            reason = error.strerror or ""
+        finally:
+            if handle is not None:
+                os.close(handle)
+        results.append({"pid": pid, "result": {"kind": kind, "reason": reason}})
+    return {"hasPidfd": has_pidfd, "signals": results}
 
 
-def send_signal(machine, memories, order):
+def send_signal(machine, order, handle, use):
     """Returns the kind and the reason of a SignalResult."""
-    pid, start_time = order["process"]["pid"], order["process"]["startTime"]
-    if pid not in HANDLES or is_late(machine):
+    pid, number = order["process"]["pid"], signal.SIGKILL if order["kill"] else signal.SIGTERM
+    now = fields(machine.stat(pid))
+    if not now[17].isdigit() or not now[19].isdigit():
+        return "NOT_SENT", "stat has an unknown form"
+    # If it still has its pid, it had that when the pidfd was opened and its files were examined.
+    if int(now[19]) != order["process"]["startTime"] or (has_exited(now) and int(now[17]) <= 1):
+        return "GONE", ""
+    if not use["isProven"]:
+        return ("UNEXAMINED", use["unexamined"]) if use["unexamined"] else ("WITHOUT_DEVICE", "")
+    if is_late(machine):
         return "NOT_SENT", LATE
-    if order["digest"] is not None:
-        facts, = memories.facts([pid], memories.read([pid], machine.process))
-        if digest(facts) != order["digest"]:
-            return "CHANGED", ""
     begin(machine, pid)
     try:
-        send(machine, pid, signal.SIGKILL if order["kill"] else signal.SIGTERM, start_time)
-        return "SENT", ""
-    except OSError as error:
-        known = {errno.ESRCH: "GONE", errno.ENOENT: "GONE", errno.EPERM: "DENIED"}
-        return known.get(error.errno, "NOT_SENT"), error.strerror or ""
-
-
-def send(machine, pid, signal_number, start_time):
-    if HANDLES[pid] is not None:
-        library_call("syscall", PIDFD_SEND_SIGNAL, HANDLES[pid], signal_number, None, 0)
-    elif fields(machine.stat(pid))[19] == b"%d" % start_time:  # the pid may be that of another process by now
-        os.kill(pid, signal_number)
-    else:
-        raise OSError(errno.ESRCH, os.strerror(errno.ESRCH))
+        if handle is None:
+            os.kill(pid, number)
+        else:
+            library_call("syscall", PIDFD_SEND_SIGNAL, handle, number, None, 0)
+    except PermissionError as error:
+        return "DENIED", error.strerror
+    return "SENT", ""
 
 
 def swap_devices(machine):

@@ -18,8 +18,7 @@ class Machine:
         self.request, self.root = request, request["proc"]
         self.state = request["state"].rstrip("/")  # with a slash at the end, the kernel follows a link
         self.finish = time.monotonic() + request["budget"]
-        # Without the list, no cgroup is asked for.
-        self.attributed = identities(request["attributed"]) if "attributed" in request else None
+        self.attributed = identities(request.get("attributed", []))
         self.boot = first_line(self.root + "/sys/kernel/random/boot_id")
 
     def ticks(self):
@@ -136,7 +135,7 @@ class Machine:
                    "namespacePids": reading(self.namespace_pids, pid)}
             if not is_ancestor:
                 yield {"uidMap": reading(self.uid_map, pid)}
-                if self.attributed is not None and (b"%d" % pid, fields(before)[19]) not in self.attributed:
+                if (b"%d" % pid, fields(before)[19]) not in self.attributed:
                     yield {"cgroup": reading(self.cgroup, pid)}
             yield {"environ": reading(self.environ, pid, before)}
             if not is_ancestor:

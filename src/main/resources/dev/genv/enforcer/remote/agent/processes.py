@@ -116,7 +116,7 @@ class Memories:
                                   ("after", self.machine.stat)):
                 if key not in fact:
                     fact[key] = missing if missing["failure"] == "ABSENT" else reading(read_now, pid)
-            if "environ" not in fact and missing["failure"] != "ABSENT" and self.machine.attributed is not None:
+            if "environ" not in fact and missing["failure"] != "ABSENT":
                 fact.setdefault("cgroup", reading(self.machine.cgroup, pid))
             unread = failed("SKIPPED")
             known = dict(environ=missing, executable=missing, cgroup=unread, parent=unread)

@@ -1,11 +1,11 @@
 """The requests, and their answers."""
-FUNCTIONS = {"observe": observe, "examine": examine, "signal": send_signals, "swapDevices": swap_devices}
+FUNCTIONS = {"observe": observe, "signal": send_signals, "swapDevices": swap_devices}
 
 
 def serve(seconds):
     """Answers requests until standard input ends, or until none comes for this time.
 
-    Between them it keeps no file open but handles of processes, no directory busy, and holds no lock.
+    Between them it keeps no file open and no directory busy, and holds no lock.
     """
     os.umask(0o077)
     os.chdir("/")
@@ -13,11 +13,8 @@ def serve(seconds):
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     received = b""
     while True:
-        if not select.select([0], [], [], HANDLE_SECONDS if HANDLES else seconds)[0]:
-            if not HANDLES:
-                return
-            close_handles()
-            continue
+        if not select.select([0], [], [], seconds)[0]:
+            return
         part = os.read(0, PART)
         if not part:
             return
@@ -37,8 +34,6 @@ def respond(content):
     nonce = request["nonce"].encode()
     # The output of the login before this one may have no end.
     write(1, b"\n@%s received\n" % nonce)
-    if request["do"] != "signal":
-        close_handles()
     try:
         answer = FUNCTIONS[request["do"]](Machine(request))
     except Bug as error:

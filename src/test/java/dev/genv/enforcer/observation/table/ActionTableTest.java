@@ -41,7 +41,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -58,8 +57,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Actions on a real process and on a real file, through the hands on the node and through those of the agent, with what changes before the
- * examination and between it and the action. What the kernel shows of the process is fake.
+ * Actions on a real process and on a real file, through the hands on the node and through those of the agent, with what changes between
+ * the observation and the action. What the kernel shows of the process is fake.
  */
 @Timeout(600)
 @ParameterizedClass
@@ -67,7 +66,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ActionTableTest {
     private static final Result SIGNALLED = Result.of(Outcome.SIGNALLED);
     private static final Result GONE = Result.of(Outcome.ALREADY_GONE);
-    private static final Result CHANGED = Result.failed("its identity has changed since the rules were checked");
     private static final Result DETACHED = Result.of(Outcome.DETACHED);
     private static final Result ALREADY_DETACHED = Result.of(Outcome.ALREADY_DETACHED);
     private static final Duration LOCK_LIMIT = Duration.ofMillis(300);
@@ -93,8 +91,6 @@ class ActionTableTest {
     private FakeNvidiaSmi tool;
     private Path server;
     private ObservedHost host;
-    /** Happens directly before each examination. */
-    private Change before = () -> {};
     /** Happens directly before each action. */
     private Change meanwhile = () -> {};
 
@@ -140,12 +136,6 @@ class ActionTableTest {
         @Override
         public HostFacts observe(ObservationRequest request) throws UnreachableException, InterruptedException {
             return machine.observe(request);
-        }
-
-        @Override
-        public Examination examine(List<ProcessId> processes) throws UnreachableException, InterruptedException {
-            happen(before);
-            return machine.examine(processes);
         }
 
         @Override
@@ -225,95 +215,71 @@ class ActionTableTest {
                 var third = Child.withEnvironment(Map.of())) {
             tool.process(0, other.pid(), "1").process(1, third.pid(), "1");
             process(other.pid());
-            var changing = process(third.pid());
+            var unreadable = process(third.pid());
             var actions = host.observe(Set.of()).processes().stream()
                     .sorted(Comparator.comparingInt(each ->
                             List.of(child.pid(), other.pid(), third.pid()).indexOf(each.pid())))
                     .map(each -> new Action.Terminate("gpu-1", each))
                     .toArray(Action[]::new);
             process.startTime(1);
-            meanwhile = () -> changing.environ("GENV_ENVIRONMENT_ID=b");
-            assertThat(execute(actions)).containsExactly(GONE, SIGNALLED, CHANGED);
+            Files.writeString(unreadable.file("stat"), "812 (x) S 1");
+            assertThat(execute(actions)).containsExactly(GONE, SIGNALLED, Result.failed("stat has an unknown form"));
             assertThat(other.awaitExit()).isEqualTo(143);
             assertThat(third.isAlive()).isTrue();
         }
     }
 
-    /** What changes on the machine. */
+    /** What changes on the machine after the observation. */
     interface Step {
         void happens(ActionTableTest test) throws Exception;
     }
 
-    /** A change, the way back, and what follows from it. */
-    record Changed(String name, Result expected, Step change, Step back) {
+    /** A change, and the result of the signal. */
+    record Changed(String name, Result expected, Step change) {
         @Override
         public String toString() {
             return name;
         }
     }
 
+    /** The start time says whether it is the process that the rules checked, and nothing else: it broke a rule for the whole grace period. */
     static List<Changed> changes() {
-        Step back = test -> test.process.environ("GENV_ENVIRONMENT_ID=15971");
         return List.of(
+                new Changed("a later process with its pid", GONE, test -> test.process.startTime(1001)),
+                new Changed("an earlier one", GONE, test -> test.process.startTime(999)),
+                new Changed("a zombie", GONE, test -> test.process.state('Z')),
                 new Changed(
-                        "a reused pid",
-                        GONE,
-                        test -> test.process.startTime(1001),
-                        test -> test.process.startTime(1000)),
-                new Changed("a zombie", GONE, test -> test.process.state('Z'), test -> test.process.state('S')),
-                new Changed("another uid", CHANGED, test -> test.process.uid(1004), test -> test.process.uid(1003)),
+                        "an unreadable stat",
+                        Result.failed("stat has an unknown form"),
+                        test -> Files.writeString(test.process.file("stat"), "812 (x) S 1")),
+                new Changed("another uid", SIGNALLED, test -> test.process.uid(1004)),
                 new Changed(
                         "an unknown uid",
-                        Result.failed("its real uid cannot be read"),
-                        test -> Files.writeString(test.process.file("status"), "Uid:\t?\n"),
-                        test -> test.process.uid(1003)),
-                new Changed(
-                        "another environment", CHANGED, test -> test.process.environ("GENV_ENVIRONMENT_ID=b"), back),
-                new Changed("no environment", CHANGED, test -> test.process.environ("X=1"), back),
-                // While it exits or executes another program, the kernel shows an empty environ.
-                new Changed(
-                        "no environ",
-                        Result.failed("its environ is not available at this moment"),
-                        test -> test.process.withoutEnvironment(),
-                        back));
-    }
-
-    private void runs(Path program) throws IOException {
-        Files.delete(process.file("exe"));
-        process.exe(program);
+                        SIGNALLED,
+                        test -> Files.writeString(test.process.file("status"), "Uid:\t?\n")),
+                new Changed("another environment", SIGNALLED, test -> test.process.environ("GENV_ENVIRONMENT_ID=b")),
+                new Changed("no environment", SIGNALLED, test -> test.process.environ("X=1")),
+                new Changed("no environ", SIGNALLED, test -> test.process.withoutEnvironment()),
+                new Changed("an environ that does not answer", SIGNALLED, test -> {
+                    Files.delete(test.process.file("environ"));
+                    Programs.fifo(test.process.file("environ"));
+                }),
+                new Changed("another program", SIGNALLED, test -> test.process.moveEnviron(4096)),
+                new Changed("a protected program", SIGNALLED, test -> {
+                    Files.delete(test.process.file("exe"));
+                    test.process.exe(test.server);
+                }));
     }
 
     @ParameterizedTest
     @MethodSource("changes")
-    void processIsNotSignalledAfter(Changed changed) throws Exception {
-        assertNotSignalledAfter(changed);
-    }
-
-    @Test
-    void processThatNowRunsAProtectedProgramIsNotSignalled() throws Exception {
-        Requirements.root();
-        assertNotSignalledAfter(new Changed(
-                "a protected program",
-                new Result(Outcome.SKIPPED_PROTECTED, "it runs " + server),
-                _ -> runs(server),
-                _ -> runs(Path.of("/bin/sleep"))));
-    }
-
-    /** The change happens before the examination, and then between it and the signal. */
-    private void assertNotSignalledAfter(Changed changed) throws Exception {
-        for (var isExaminedBefore : List.of(false, true)) {
-            var seen = observe();
-            if (isExaminedBefore) {
-                meanwhile = () -> changed.change().happens(this);
-            } else {
-                changed.change().happens(this);
-            }
-            assertThat(terminate(seen)).isEqualTo(changed.expected());
-            meanwhile = () -> {};
-            changed.back().happens(this);
-            host = host();
-        }
-        assertThat(child.isAlive()).isTrue();
+    void onlyTheStartTimeIdentifiesAProcess(Changed changed) throws Exception {
+        var seen = observe();
+        changed.change().happens(this);
+        assertThat(terminate(seen)).isEqualTo(changed.expected());
+        assertThat(changed.expected().equals(SIGNALLED) ? child.awaitExit() : 143)
+                .isEqualTo(143);
+        assertThat(child.isAlive()).isEqualTo(!changed.expected().equals(SIGNALLED));
     }
 
     @Test
@@ -347,114 +313,6 @@ class ActionTableTest {
                 .findFirst()
                 .orElseThrow();
         assertThat(terminate(seen)).isEqualTo(GONE);
-    }
-
-    @Test
-    void exemptUserIsNotSignalled() throws Exception {
-        fake.exempt.add("+2003");
-        host = host();
-        var seen = observe();
-        meanwhile = () -> process.uid(2003);
-        assertThat(terminate(seen))
-                .isEqualTo(new Result(Outcome.SKIPPED_EXEMPT, "it belongs to uid 2003, which is exempt"));
-        assertThat(child.isAlive()).isTrue();
-    }
-
-    @Test
-    void programThatIsExecutedInTheSameEnvironmentIsSignalled() throws Exception {
-        var seen = observe();
-        meanwhile = once(() -> process.moveEnviron(4096));
-        assertThat(terminate(seen)).isEqualTo(SIGNALLED);
-        assertThat(child.awaitExit()).isEqualTo(143);
-    }
-
-    @Test
-    void processOfWhichTheProgramIsUnknownIsNotSignalled() throws Exception {
-        Requirements.root();
-        var seen = observe();
-        meanwhile = () -> Files.deleteIfExists(process.file("exe"));
-        assertThat(terminate(seen).outcome()).isEqualTo(Outcome.SKIPPED_PROTECTED);
-        assertThat(child.isAlive()).isTrue();
-    }
-
-    /** What a process does before each examination and before each signal, in order not to be terminated. */
-    record Evasion(String name, Step before, Step meanwhile) {
-        @Override
-        public String toString() {
-            return name;
-        }
-    }
-
-    static List<Evasion> evasions() {
-        var number = new AtomicInteger(2000);
-        Step nothing = _ -> {};
-        Step environ = test -> test.process.environ("GENV_ENVIRONMENT_ID=" + number.incrementAndGet());
-        Step uid = test -> test.process.uid(number.incrementAndGet());
-        return List.of(
-                new Evasion("writes over its environ before the examination", environ, nothing),
-                new Evasion(
-                        "shows its environment to the examination and another one before the signal",
-                        test -> test.process.environ("GENV_ENVIRONMENT_ID=15971"),
-                        test -> test.process.environ("GENV_ENVIRONMENT_ID=15972")),
-                // No privilege is needed to move an environ, and none to change among the uids of a user namespace.
-                new Evasion(
-                        "moves its environ before the signal",
-                        nothing,
-                        test -> test.process.moveEnviron(4096L * number.incrementAndGet())),
-                new Evasion("changes its uid before the examination", uid, nothing),
-                new Evasion(
-                        "changes its uid before the signal",
-                        test -> test.process.uid(1003),
-                        test -> test.process.uid(1004)),
-                new Evasion("changes its uid before the examination and the signal", uid, uid));
-    }
-
-    @ParameterizedTest
-    @MethodSource("evasions")
-    void processThatDiffersAtEveryCheckIsSignalledAtLast(Evasion evasion) throws Exception {
-        before = () -> evasion.before().happens(this);
-        meanwhile = () -> evasion.meanwhile().happens(this);
-        for (var cycle = 0; cycle < 2; cycle++) {
-            assertThat(terminate(observe())).isEqualTo(CHANGED);
-        }
-        assertThat(child.isAlive()).isTrue();
-        assertThat(terminate(observe())).isEqualTo(SIGNALLED);
-        assertThat(child.awaitExit()).isEqualTo(143);
-    }
-
-    /** Nothing is compared before its signal, and the handle refers to no later process. */
-    @Test
-    void processThatChangesAgainAndAgainAndHasExitedIsGone() throws Exception {
-        before = () -> process.uid(1003);
-        meanwhile = () -> process.uid(1004);
-        for (var cycle = 0; cycle < 2; cycle++) {
-            assertThat(terminate(observe())).isEqualTo(CHANGED);
-        }
-        var seen = observe();
-        meanwhile = child::close;
-        assertThat(terminate(seen)).isEqualTo(GONE);
-    }
-
-    @Test
-    void processWithHangingEnvironIsNotSignalled() throws Exception {
-        var seen = observe();
-        meanwhile = once(() -> {
-            Files.delete(process.file("environ"));
-            Programs.fifo(process.file("environ"));
-        });
-        for (var attempt = 0; attempt < 2; attempt++) {
-            // The agent reads the program after the environ, so it may be a protected one.
-            assertThat(terminate(seen).outcome()).isIn(Outcome.FAILED, Outcome.SKIPPED_PROTECTED);
-        }
-        assertThat(child.isAlive()).isTrue();
-    }
-
-    @Test
-    void processWithAnUnreadableStatIsNotSignalled() throws Exception {
-        var seen = observe();
-        Files.writeString(process.file("stat"), "nonsense");
-        assertThat(terminate(seen).outcome()).isEqualTo(Outcome.FAILED);
-        assertThat(child.isAlive()).isTrue();
     }
 
     /** {@code /dev/full} stands for a device of the driver. */
@@ -522,8 +380,7 @@ class ActionTableTest {
     @Test
     void signalNamesAProcess() {
         for (var pid : List.of(1, 0, -1, Integer.MIN_VALUE)) {
-            var digest = "";
-            assertThatThrownBy(() -> new Machine.SignalRequest(new ProcessId(pid, 1), false, digest))
+            assertThatThrownBy(() -> new Machine.SignalRequest(new ProcessId(pid, 1), false))
                     .isInstanceOf(IllegalArgumentException.class);
         }
     }

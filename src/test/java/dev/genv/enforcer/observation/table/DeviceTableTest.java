@@ -3,7 +3,9 @@ package dev.genv.enforcer.observation.table;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.enforcement.host.Machine.DeviceUse;
+import dev.genv.enforcer.enforcement.host.Machine.SignalRequest;
+import dev.genv.enforcer.enforcement.host.Machine.SignalResult;
+import dev.genv.enforcer.enforcement.host.Machine.SignalResult.Kind;
 import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
@@ -46,6 +48,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 @ParameterizedClass
 @EnumSource
 class DeviceTableTest {
+    private static final SignalResult SENT = SignalResult.of(Kind.SENT);
+    private static final SignalResult WITHOUT_DEVICE = SignalResult.of(Kind.WITHOUT_DEVICE);
     private static final Path NO_DEVICE = Path.of("/etc/passwd");
     private static final Path OTHER_DEVICE = Path.of("/dev/null");
     private static final Map<String, String> MEMBER = Map.of("GENV_ENVIRONMENT_ID", "15971");
@@ -286,22 +290,39 @@ class DeviceTableTest {
         assertThat(pids(holders())).containsExactly(6);
     }
 
-    /** A line of the drivers, and whether a process that has {@code /dev/null} (1:3) open uses one of NVIDIA's. */
+    /** Lines of the drivers, and what becomes of the signal to a process that has {@code /dev/null} (1:3) open or nothing. */
     @Test
     void openDeviceIsFoundByItsNumber() throws Exception {
         try (var child = Child.withEnvironment(Map.of())) {
             var process = listed(child);
-            assertThat(use(child, "  1 nvidia")).isEqualTo(new DeviceUse(false, ""));
-            assertThat(use(child, "  1 mem")).as("the driver is not loaded").isEqualTo(DeviceUse.PROVEN);
+            assertThat(signal(child, "  1 nvidia")).isEqualTo(WITHOUT_DEVICE);
             Files.createSymbolicLink(process.file("fd/3"), OTHER_DEVICE);
-            for (var name : List.of("nvidia", "nvidia-frontend", "nvidiactl", "nvidia-uvm")) {
-                assertThat(use(child, "  1 " + name + "\n509 nvidia")).as(name).isEqualTo(DeviceUse.PROVEN);
-            }
             for (var line : List.of("  1 mem", "  1 nvidia-caps", "  5 nvidia", "  1 nvidia0", "  1 my nvidia")) {
-                assertThat(use(child, line + "\n509 nvidia")).as(line).isEqualTo(new DeviceUse(false, ""));
+                assertThat(signal(child, line + "\n509 nvidia")).as(line).isEqualTo(WITHOUT_DEVICE);
             }
             Files.delete(proc().resolve("devices"));
-            assertThat(use(child)).isEqualTo(new DeviceUse(false, "No such file or directory"));
+            assertThat(signal(child)).isEqualTo(new SignalResult(Kind.UNEXAMINED, "No such file or directory"));
+            assertThat(child.isAlive()).isTrue();
+        }
+        for (var lines : List.of(
+                "  1 nvidia",
+                "  1 nvidia-frontend\n509 nvidia",
+                "  1 nvidiactl\n509 nvidia",
+                "  1 nvidia-uvm\n509 nvidia")) {
+            try (var child = Child.withEnvironment(Map.of())) {
+                Files.createSymbolicLink(listed(child).file("fd/3"), OTHER_DEVICE);
+                assertThat(signal(child, lines)).as(lines).isEqualTo(SENT);
+                child.awaitExit();
+            }
+        }
+    }
+
+    @Test
+    void withoutTheDriverNoDeviceFileIsRequired() throws Exception {
+        try (var child = Child.withEnvironment(Map.of())) {
+            listed(child);
+            assertThat(signal(child, "  1 mem")).isEqualTo(SENT);
+            child.awaitExit();
         }
     }
 
@@ -310,19 +331,25 @@ class DeviceTableTest {
         try (var child = Child.withEnvironment(Map.of())) {
             var thread = Files.createDirectories(listed(child).file("task/813/fd"));
             Files.createSymbolicLink(thread.resolve("3"), OTHER_DEVICE);
-            assertThat(use(child, "  1 nvidia")).isEqualTo(DeviceUse.PROVEN);
+            assertThat(signal(child, "  1 nvidia")).isEqualTo(SENT);
+            child.awaitExit();
         }
     }
 
-    private DeviceUse use(Child child, String lines) throws Exception {
+    private SignalResult signal(Child child, String lines) throws Exception {
         Files.writeString(
                 proc().resolve("devices"),
                 "Character devices:\n  5 /dev/tty\n%s\n\nBlock devices:\n  1 nvidia\n259 blkext\n".formatted(lines));
-        return use(child);
+        return signal(child);
     }
 
-    private DeviceUse use(Child child) throws Exception {
-        var id = new ProcessId(child.pid(), 1000);
-        return fake.machine().examine(List.of(id)).processes().getFirst().devices();
+    private SignalResult signal(Child child) throws Exception {
+        var machine = fake.machine();
+        machine.observe(FakeMachine.REQUEST);
+        var results = new ArrayList<SignalResult>();
+        machine.signal(
+                List.of(new SignalRequest(new ProcessId(child.pid(), 1000), false)),
+                (_, result) -> results.add(result));
+        return results.getFirst();
     }
 }

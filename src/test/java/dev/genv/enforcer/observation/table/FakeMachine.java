@@ -126,21 +126,22 @@ class FakeMachine {
         return new ObservedHost(settings(), machine(prefix));
     }
 
-    /** Observes with a search for processes that hold devices. */
+    /** With a search for processes that hold devices. */
+    static final ObservationRequest REQUEST = new ObservationRequest(
+            Set.of(),
+            Set.of(),
+            false,
+            false,
+            true,
+            Set.of(),
+            List.of(),
+            List.of(),
+            Set.of(),
+            0,
+            List.of(),
+            SubordinateUids.NONE);
+
     HostFacts observe() throws Exception {
-        return machine()
-                .observe(new ObservationRequest(
-                        Set.of(),
-                        Set.of(),
-                        false,
-                        false,
-                        true,
-                        Set.of(),
-                        List.of(),
-                        List.of(),
-                        Set.of(),
-                        0,
-                        List.of(),
-                        SubordinateUids.NONE));
+        return machine().observe(REQUEST);
     }
 }

@@ -160,14 +160,11 @@ class AgentMachineTest extends PythonFixture {
         second.close();
     }
 
-    /** The examination is answered by a real agent, and the rest like this. */
-    private List<Result> execute(PythonMachine.Answering rest) throws Exception {
+    private List<Result> execute(PythonMachine.Answering answering) throws Exception {
         var results = new HashMap<Action, Result>();
         try {
             agent.execute(
-                    request -> request.line().contains("\"do\":\"examine\"")
-                            ? machine.python.request(request)
-                            : rest.request(request),
+                    answering,
                     actions,
                     (action, result) -> assertThat(results.put(action, result)).isNull());
         } finally {
@@ -213,8 +210,8 @@ class AgentMachineTest extends PythonFixture {
     void actionMissingFromTheAnswerMayHaveBeenExecuted() throws Exception {
         plan();
         actions = actions.subList(0, 2);
-        assertThat(execute(request ->
-                        new CommandResult(PythonMachine.answer(request, new Answer.ToSignals(List.of())), "", 0, null)))
+        assertThat(execute(request -> new CommandResult(
+                        PythonMachine.answer(request, new Answer.ToSignals(true, List.of())), "", 0, null)))
                 .containsOnly(Result.lost("the host reported no result"));
     }
 
@@ -307,6 +304,6 @@ class AgentMachineTest extends PythonFixture {
                 .contains(Outcome.SIGNALLED, Outcome.DETACHED);
         assertThat(machine.python.requests)
                 .extracting(ProgramRequest::isRepeatable)
-                .containsExactly(true, true, false, false);
+                .containsExactly(true, false, false);
     }
 }

@@ -175,23 +175,25 @@ final class PythonMachine {
         return "%sos.umask(0o077)\nos.chdir('/')\nrespond(%s)\n".formatted(FUNCTIONS, json(function));
     }
 
-    /** The program with lines that examine a process, and answer the request to send SIGTERM to it. */
+    /** The program with a line that sends SIGTERM to a process. */
     String signalInput(int pid) throws IOException {
-        request.putArray("pids").add(pid);
+        orderSignal(pid);
+        return input("signal");
+    }
+
+    /** Adds to the request that SIGTERM is sent to a process. */
+    void orderSignal(int pid) throws IOException {
         var stat = Path.of(proc, Integer.toString(pid), "stat");
-        return """
-            %sos.umask(0o077)
-            os.chdir('/')
-            request = json.loads(%s.decode())
-            seen = examine(Machine(request))['processes'][0]['digest']
-            process = dict(pid=%d, startTime=%d)
-            request['signals'] = [dict(digest=seen, process=process, kill=False)]
-            respond(to_json(request).encode())
-            """.formatted(
-                        FUNCTIONS,
-                        json("signal"),
-                        pid,
-                        ProcStat.parse(Files.readString(stat)).startTime());
+        orderSignal(pid, ProcStat.parse(Files.readString(stat)).startTime());
+    }
+
+    void orderSignal(int pid, long startTime) {
+        request.putArray("signals")
+                .addObject()
+                .put("kill", false)
+                .putObject("process")
+                .put("pid", pid)
+                .put("startTime", startTime);
     }
 
     /** The program with a line that replaces devices.json, which has this content, by another one. */
@@ -224,7 +226,7 @@ final class PythonMachine {
         return answer.get("facts");
     }
 
-    /** Examines a process, sends SIGTERM to it, and returns the kind of the result. */
+    /** Sends SIGTERM to a process, and returns the kind of the result. */
     String signal(int pid) throws IOException, InterruptedException {
         return signal(signalInput(pid));
     }

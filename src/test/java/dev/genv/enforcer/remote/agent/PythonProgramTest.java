@@ -6,7 +6,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.remote.agent.AgentCommand.AgentProgram;
 import dev.genv.enforcer.remote.agent.LocalPython.PythonProcess;
 import dev.genv.enforcer.testsupport.linux.Child;
@@ -167,7 +166,8 @@ class PythonProgramTest extends PythonFixture {
         try (var child = Child.inEnvironment("15971");
                 var agent = start(PythonMachine.PROGRAM)) {
             machine.nvidiaSmi.process(0, child.pid(), "1542");
-            var line = signal(agent, child);
+            machine.orderSignal(child.pid());
+            var line = machine.line("signal");
             agent.write(line.substring(0, 1));
             agent.write(line.substring(1, line.length() - 1));
             assertThat(child.isAlive()).isTrue();
@@ -212,7 +212,9 @@ class PythonProgramTest extends PythonFixture {
             machine.nvidiaSmi.process(0, child.pid(), "1542");
             machine.writeOneEnvironment(child);
             answer(agent, machine.line("observe"));
-            answer(agent, signal(agent, child));
+            machine.orderSignal(child.pid());
+            answer(agent, machine.line("signal"));
+            answer(agent, machine.line("signal")); // it has exited, or is a zombie
             assertThat(descriptors(agent)).isEqualTo(3);
             assertThat(Files.readSymbolicLink(file(agent, "cwd"))).isEqualTo(Path.of("/"));
             assertThat(Files.readString(Path.of("/proc/locks")))
@@ -300,38 +302,6 @@ class PythonProgramTest extends PythonFixture {
         }
         await().until(() -> Files.readAllLines(pids).stream()
                 .allMatch(pid -> ProcessHandle.of(Long.parseLong(pid)).isEmpty()));
-    }
-
-    /** Of processes that were examined, and then not signalled. */
-    @Test
-    void closesItsHandlesWithTheNextRequestOrAfterAWhile() throws Exception {
-        try (var child = Child.inEnvironment("15971");
-                var agent = start(PythonMachine.PROGRAM)) {
-            signal(agent, child);
-            assertThat(descriptors(agent)).isEqualTo(4);
-            answer(agent, machine.line("observe"));
-            assertThat(descriptors(agent)).isEqualTo(3);
-            var late = signal(agent, child);
-            await().until(() -> descriptors(agent) == 3);
-            assertThat(answer(agent, late).at("/signals/0/result/reason").asText())
-                    .isEqualTo("abandoned: the execution took too long");
-            assertThat(child.isAlive()).isTrue();
-        }
-    }
-
-    /** Returns the request to send SIGTERM to a process that is examined before. */
-    private String signal(PythonProcess agent, Child child) throws Exception {
-        machine.request.putArray("pids").add(child.pid());
-        var seen = answer(agent, machine.line("examine")).at("/processes/0/digest");
-        machine.request
-                .putArray("signals")
-                .addObject()
-                .put("kill", false)
-                .<ObjectNode>set("digest", seen)
-                .putObject("process")
-                .put("pid", child.pid())
-                .put("startTime", 1);
-        return machine.line("signal");
     }
 
     /** Starts an agent that runs until the test ends it. */

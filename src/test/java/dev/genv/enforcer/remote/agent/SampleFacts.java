@@ -2,8 +2,6 @@ package dev.genv.enforcer.remote.agent;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.genv.enforcer.enforcement.host.Machine.DeviceUse;
-import dev.genv.enforcer.enforcement.host.Machine.Examined;
 import dev.genv.enforcer.enforcement.host.Machine.SignalResult;
 import dev.genv.enforcer.enforcement.host.Machine.SignalResult.Kind;
 import dev.genv.enforcer.enforcement.host.Machine.SwapResult;
@@ -111,11 +109,7 @@ public final class SampleFacts {
             List.of(new HostFacts.VerifiedProcess(9, Reading.failed(Failure.ABSENT, ""))));
 
     static final List<Answer> OTHER_ANSWERS = List.of(
-            new Answer.ToExamination(
-                    true,
-                    List.of(Reading.of(new ProgramFile(new FileId(1, 2), 3))),
-                    List.of(new Examined(ALL.processes().getFirst(), new DeviceUse(false, "why"), "digest"))),
-            new Answer.ToSignals(List.of(new Answer.Signalled(7, new SignalResult(Kind.DENIED, "why")))),
+            new Answer.ToSignals(true, List.of(new Answer.Signalled(7, new SignalResult(Kind.DENIED, "why")))),
             new Answer.ToSwap(new SwapResult.Locked(LOCK)));
 
     private SampleFacts() {}
