@@ -38,8 +38,8 @@ import java.util.function.Predicate;
  * Decides whether an action that a rule asks for happens. Each reason against it is one method, in the order in which they are checked, and
  * the first one that applies gives the outcome.
  *
- * <p>Before, {@link Terminations} leaves out the processes that were already signalled. After it, each host checks the identity, the
- * immunity and its own state again directly before the signal ({@code SignalCheck}, {@code ObservedHost}, the agent).
+ * <p>Before, {@link Terminations} leaves out the processes that were already signalled. After it, the age of
+ * the observation is checked, and the machine compares the process directly before the signal.
  */
 public final class Gate {
     private static final Verdict NOW = new Verdict.Now();
