@@ -42,7 +42,7 @@ ones with an exponent. It reads "off" without quotes as false.
 {{- else if kindIs "bool" .value -}}
 {{- if has $name $modes -}}
 {{- ternary "enforce" "off" .value -}}
-{{- else if has $name (list "genvMetrics" "unlistedProcesses") -}}
+{{- else if eq $name "genvMetrics" -}}
 off
 {{- else if eq $name "terminateProcesses" -}}
 {{- ternary "1" "0" .value -}}

@@ -77,7 +77,7 @@ final class HostProblems {
     }
 
     private static boolean isUnreadable(Snapshot host) {
-        return host.allProcesses().stream()
+        return host.processes().stream()
                 .anyMatch(process -> process.membership().equals(Membership.NOT_PERMITTED));
     }
 

@@ -156,16 +156,12 @@ final class IdleTimes {
 
     /** A device that computes is used, although no process is listed there and the driver does not report its memory. */
     private static Map<Integer, Finding> unused(Snapshot snapshot, Map<Integer, Finding> utilization) {
-        var used = new HashSet<>(snapshot.unlisted().memory().keySet());
+        var used = new HashSet<>(snapshot.unexplained().memory().keySet());
         snapshot.processes().stream()
                 .filter(process -> !process.isProtected())
                 .forEach(process -> used.addAll(process.devices()));
-        snapshot.unlisted().holders().stream()
-                .filter(holder -> !holder.process().isProtected())
-                .forEach(holder -> used.addAll(holder.used()));
-        var doubts = snapshot.unlisted().doubts();
-        var unknown = new HashSet<>(doubts.unknown());
-        unknown.addAll(doubts.suspected());
+        var unknown = new HashSet<>(snapshot.unexplained().unknown());
+        unknown.addAll(snapshot.unexplained().suspected());
         var findings = new HashMap<Integer, Finding>();
         for (var device : snapshot.listedDevices()) {
             var isUsed = used.contains(device) || finding(utilization, device) == Finding.BUSY;

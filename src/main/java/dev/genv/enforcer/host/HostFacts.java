@@ -4,7 +4,6 @@ import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.host.StateFacts.FileId;
 import java.util.List;
 import java.util.Set;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param programs in the order in which they were asked for
  * @param processes those that the GPU tool lists, in any order
- * @param ancestors the ancestors of those of {@code processes} and {@code holders} that name no environment, or whose environ is not as
+ * @param ancestors the ancestors of those of {@code processes} that name no environment, or whose environ is not as
  *     execve(2) wrote it: up to the first one of another real uid, at most {@value #MOST_STEPS}; each once, in any order, and none of the
  *     others
  * @param earlierState the state before the GPU tool was asked; null if it was the same
@@ -28,7 +27,6 @@ public record HostFacts(
         GpuFacts gpu,
         List<ProcessFacts> processes,
         List<ProcessFacts> ancestors,
-        HolderFacts holders,
         @Nullable StateFacts earlierState,
         StateFacts state,
         LivenessFacts liveness,
@@ -38,12 +36,6 @@ public record HostFacts(
     public static final int MOST_STEPS = 64;
     /** The largest number of ancestors. One that is missing is unknown. */
     public static final int MOST_ANCESTORS = 512;
-
-    /** Returns the processes that the GPU tool lists, and those that hold GPUs without being listed. */
-    public List<ProcessFacts> allProcesses() {
-        return Stream.concat(processes.stream(), holders.holders().stream().map(HolderFacts.Holder::process))
-                .toList();
-    }
 
     /** A process with {@code /proc/PID/stat}; {@link Reading.Failure#ABSENT} if there is none. */
     public record VerifiedProcess(int pid, Reading<Bytes> stat) {}
@@ -126,32 +118,6 @@ public record HostFacts(
 
         /** Each text has at most 16 MiB. */
         public record ToolOutput(int exitCode, Bytes stdout, Bytes stderr) {}
-    }
-
-    /**
-     * The processes that hold device files of GPUs, open or mapped, although the GPU tool does not list them. The kernel's device number
-     * decides, never a path.
-     *
-     * @param gpus {@code /proc/driver/nvidia/gpus/ADDRESS/information}, at most {@value #LARGEST_INFORMATION} bytes each
-     * @param holders at most {@value #MOST_HOLDERS}, in any order
-     * @param incomplete which processes were not examined and why, as a clause; empty if all were, or if none had to be
-     */
-    public record HolderFacts(List<Bytes> gpus, List<Holder> holders, String incomplete) {
-        public static final int MOST_HOLDERS = 256;
-        public static final int LARGEST_INFORMATION = 4096;
-        /** The largest number of descriptors, and of mapped files, that are examined of one process. */
-        public static final int MOST_FILES = 16_384;
-        /** The device files from this minor number on, such as {@code /dev/nvidiactl}, belong to no single GPU. */
-        public static final int FIRST_SHARED_MINOR = 254;
-
-        /**
-         * A process that holds device files.
-         *
-         * @param minors the minor numbers of the files: N of {@code /dev/nvidiaN}
-         * @param mapped those of the files that it maps, which no other process can arrange; a file without a descriptor is only among them
-         *     if the kernel permits to examine mappings
-         */
-        public record Holder(ProcessFacts process, List<Integer> minors, List<Integer> mapped) {}
     }
 
     /**

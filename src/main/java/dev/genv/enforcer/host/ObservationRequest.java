@@ -12,8 +12,6 @@ import java.util.Set;
  * @param attributed the processes whose cgroups need not be read, because their workload is remembered
  * @param deviceMemory whether the used memory of the devices must not be older than the list of the processes
  * @param deviceStatus whether to ask what the driver measures on the devices
- * @param deviceHolders whether to look for processes that hold device files of GPUs without being listed
- * @param reusedPids the listed pids that other processes have by now, so that this search includes these
  * @param first the pids of the processes whose environs are read before the others of their owners
  * @param accounts names and uids of users, of which the name service of the machine is asked
  * @param knownUids those of which it need not be asked: what there is to know of them is known, or was asked for a short time ago
@@ -26,8 +24,6 @@ public record ObservationRequest(
         Set<ProcessId> attributed,
         boolean deviceMemory,
         boolean deviceStatus,
-        boolean deviceHolders,
-        Set<Integer> reusedPids,
         List<Integer> first,
         List<String> accounts,
         Set<Long> knownUids,
@@ -36,25 +32,12 @@ public record ObservationRequest(
         SubordinateUids subordinateUids) {
     /** Creates the request of an observation that explains all used memory, and knows no workload. */
     public ObservationRequest(Set<ProcessId> verified) {
-        this(
-                verified,
-                Set.of(),
-                false,
-                false,
-                false,
-                Set.of(),
-                List.of(),
-                List.of(),
-                Set.of(),
-                0,
-                List.of(),
-                SubordinateUids.NONE);
+        this(verified, Set.of(), false, false, List.of(), List.of(), Set.of(), 0, List.of(), SubordinateUids.NONE);
     }
 
     public ObservationRequest {
         verified = Set.copyOf(verified);
         attributed = Set.copyOf(attributed);
-        reusedPids = Set.copyOf(reusedPids);
         first = List.copyOf(first);
         accounts = List.copyOf(accounts);
         knownUids = Set.copyOf(knownUids);

@@ -26,7 +26,7 @@ public final class HostUsers {
     public HostUsers(Snapshot snapshot) {
         this.snapshot = snapshot;
         environments = snapshot.environmentsById();
-        for (var process : snapshot.allProcesses()) {
+        for (var process : snapshot.processes()) {
             add(process.owner(), process.user());
         }
         for (var environment : snapshot.environments()) {

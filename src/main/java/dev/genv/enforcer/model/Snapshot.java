@@ -12,14 +12,13 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One observation of one machine. Its lists are sorted, so that decisions do not depend on the order of discovery.
  *
  * @param processes the processes that the GPU tool lists
- * @param unlisted the memory and the processes that it does not list
+ * @param unexplained the memory that they do not explain
  * @param environments the active environments
  * @param devices the devices that {@code devices.json} describes or the GPU tool lists, with the attachments of active environments
  * @param listedDevices the indices of the devices that the GPU tool lists
@@ -31,7 +30,7 @@ import org.jspecify.annotations.Nullable;
 public record Snapshot(
         String host,
         List<GpuProcess> processes,
-        Unlisted unlisted,
+        Unexplained unexplained,
         List<Environment> environments,
         List<Device> devices,
         Set<Integer> listedDevices,
@@ -53,7 +52,7 @@ public record Snapshot(
         this(
                 host,
                 processes,
-                Unlisted.NONE,
+                Unexplained.NONE,
                 environments,
                 devices,
                 listedDevices,
@@ -85,43 +84,35 @@ public record Snapshot(
     }
 
     public Snapshot withProblems(List<Problem> others) {
-        return with(processes, unlisted, devices, others, details);
-    }
-
-    /** Returns all processes that hold a GPU, whether they are listed or not. */
-    public List<GpuProcess> allProcesses() {
-        return unlisted.holders().isEmpty()
-                ? processes
-                : Stream.concat(processes.stream(), unlisted.processes().stream())
-                        .toList();
+        return with(processes, unexplained, devices, others, details);
     }
 
     public Snapshot withProcesses(List<GpuProcess> others) {
-        return with(others, unlisted, devices, problems, details);
+        return with(others, unexplained, devices, problems, details);
     }
 
-    public Snapshot with(Unlisted other) {
+    public Snapshot with(Unexplained other) {
         return with(processes, other, devices, problems, details);
     }
 
     public Snapshot withDevices(List<Device> others) {
-        return with(processes, unlisted, others, problems, details);
+        return with(processes, unexplained, others, problems, details);
     }
 
     public Snapshot with(HostDetails other) {
-        return with(processes, unlisted, devices, problems, other);
+        return with(processes, unexplained, devices, problems, other);
     }
 
     private Snapshot with(
             List<GpuProcess> otherProcesses,
-            Unlisted otherUnlisted,
+            Unexplained otherUnexplained,
             List<Device> otherDevices,
             List<Problem> otherProblems,
             HostDetails otherDetails) {
         return new Snapshot(
                 host,
                 otherProcesses,
-                otherUnlisted,
+                otherUnexplained,
                 environments,
                 otherDevices,
                 listedDevices,
@@ -199,55 +190,19 @@ public record Snapshot(
     }
 
     /**
-     * Memory that is used on devices although no listed process explains it, and the processes that hold the files of these devices
-     * without being listed. Such a process does not necessarily use the memory: a monitoring program holds the files too.
+     * Memory that is used on devices although no listed process explains it.
      *
-     * @param memory what is not explained, by the index of the device
-     * @param doubts about other devices
-     * @param holders sorted by process
-     * @param isComplete whether every process was examined that may be a holder
+     * @param memory the amount on each device on which it lasts, by the index of the device
+     * @param suspected all devices on which memory is not explained: where it does not last yet, a process may be about to be listed
+     * @param unknown the devices whose memory, or that of a process on them, the driver does not report
      */
-    public record Unlisted(Map<Integer, Memory> memory, Doubts doubts, List<Holder> holders, boolean isComplete) {
-        public static final Unlisted NONE = new Unlisted(Map.of(), List.of());
+    public record Unexplained(Map<Integer, Memory> memory, Set<Integer> suspected, Set<Integer> unknown) {
+        public static final Unexplained NONE = new Unexplained(Map.of(), Set.of(), Set.of());
 
-        /** Creates it for a search that examined every process, on devices whose memory is known. */
-        public Unlisted(Map<Integer, Memory> memory, List<Holder> holders) {
-            this(memory, Doubts.NONE, holders, true);
-        }
-
-        public Unlisted {
+        public Unexplained {
             memory = Map.copyOf(memory);
-            holders = holders.stream()
-                    .sorted(Comparator.comparing(holder -> holder.process().id()))
-                    .toList();
-        }
-
-        /**
-         * Devices that are neither used nor unused.
-         *
-         * @param suspected those on which memory is not explained, but has not been for long: a process may be about to be listed
-         * @param unknown those whose memory, or that of a process on them, the driver does not report
-         */
-        public record Doubts(Set<Integer> suspected, Set<Integer> unknown) {
-            public static final Doubts NONE = new Doubts(Set.of(), Set.of());
-
-            public Doubts {
-                suspected = Set.copyOf(suspected);
-                unknown = Set.copyOf(unknown);
-            }
-        }
-
-        /**
-         * A process that is not listed.
-         *
-         * @param process its usage names the devices with unexplained memory whose files it holds; its own memory is unknown
-         * @param since when it was first found as a holder, in clock ticks since boot
-         * @param used those of the devices that it proves to use: it maps their files, and no process that is listed there is its parent
-         */
-        public record Holder(GpuProcess process, long since, List<Integer> used) {}
-
-        public List<GpuProcess> processes() {
-            return holders.stream().map(Holder::process).toList();
+            suspected = Set.copyOf(suspected);
+            unknown = Set.copyOf(unknown);
         }
     }
 

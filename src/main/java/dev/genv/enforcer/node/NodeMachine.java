@@ -15,7 +15,6 @@ import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls.Descriptor;
 import dev.genv.enforcer.linux.Libc;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.node.gpu.DeviceHolders;
 import dev.genv.enforcer.node.gpu.NvidiaDevices;
 import dev.genv.enforcer.node.gpu.NvidiaSmi;
 import dev.genv.enforcer.node.proc.AncestorReader;
@@ -31,7 +30,6 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.BiConsumer;
@@ -45,7 +43,6 @@ public final class NodeMachine implements Machine, Closeable {
     private final ProcessReader processes;
     private final ProcessReader searched;
     private final LivenessReader liveness;
-    private final DeviceHolders holders;
     private final NvidiaSmi gpus;
     private final NodeState state;
     private final NvidiaDevices devices;
@@ -79,7 +76,6 @@ public final class NodeMachine implements Machine, Closeable {
         searched = new ProcessReader(searches);
         liveness = new LivenessReader(searches);
         devices = new NvidiaDevices(paths.proc());
-        holders = new DeviceHolders(searches, devices);
         state = new NodeState(paths.stateDirectory(), paths.lockTimeout(), proc);
     }
 
@@ -116,13 +112,7 @@ public final class NodeMachine implements Machine, Closeable {
         // Processes are read before the state, so that the environment of a process that was just started is never
         // missing.
         var listed = NvidiaSmi.listedPids(gpuFacts);
-        var unexamined = new HashSet<>(listed);
-        unexamined.removeAll(interest.reusedPids());
-        var found = interest.deviceHolders() ? holders.search(unexamined) : DeviceHolders.Found.NONE;
-        var processFacts = processes.readAll(
-                Stream.concat(listed.stream(), found.pids().stream()).toList(),
-                interest.attributed(),
-                interest.first());
+        var processFacts = processes.readAll(listed, interest.attributed(), interest.first());
         var ancestors = AncestorReader.read(searched, processFacts);
         var accountFacts = accounts.read(
                 interest,
@@ -140,9 +130,8 @@ public final class NodeMachine implements Machine, Closeable {
                 accountFacts,
                 programFacts,
                 gpuFacts,
-                processFacts.subList(0, listed.size()),
+                processFacts,
                 ancestors,
-                found.facts(processFacts.subList(listed.size(), processFacts.size())),
                 differs ? earlierState : null,
                 stateFacts,
                 liveness.read(differs ? List.of(earlierState.envs(), stateFacts.envs()) : List.of(stateFacts.envs())),

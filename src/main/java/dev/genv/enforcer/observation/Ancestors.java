@@ -17,7 +17,7 @@ record Ancestors(Map<Integer, ObservedProcess> byPid) {
 
     /** Leaves out the processes that changed while they were read: they are unknown. */
     static Ancestors of(HostFacts facts) {
-        return of(Stream.of(facts.allProcesses(), facts.ancestors())
+        return of(Stream.of(facts.processes(), facts.ancestors())
                 .flatMap(List<ProcessFacts>::stream)
                 .flatMap(each -> ProcessIdentity.of(each) instanceof ProcessIdentity.Present(var process)
                         ? Stream.of(process)

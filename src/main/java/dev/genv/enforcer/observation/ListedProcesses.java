@@ -37,7 +37,6 @@ final class ListedProcesses {
 
     private Set<Integer> lastComplete = Set.of();
     private Set<Integer> absent = Set.of();
-    private Set<Integer> reused = Set.of();
     private String boot = "";
 
     /**
@@ -45,10 +44,6 @@ final class ListedProcesses {
      * @param listing without the pids whose processes had exited in the last observation too
      */
     record Present(List<ObservedProcess> processes, GpuListing listing) {}
-
-    Set<Integer> reused() {
-        return reused;
-    }
 
     /** Whether a listed process has exited, so that the next observation must read the used memory of the devices anew. */
     boolean needsDeviceMemory() {
@@ -116,7 +111,6 @@ final class ListedProcesses {
         exited.retainAll(absent);
         latestStarts = Map.copyOf(starts);
         absent = Set.copyOf(gone);
-        reused = Set.copyOf(others);
         return new Present(List.copyOf(present), listing.without(exited));
     }
 

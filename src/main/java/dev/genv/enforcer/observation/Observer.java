@@ -71,7 +71,7 @@ public final class Observer {
     private final AccountReader accountReader;
     private final RecordedNames recordedNames = new RecordedNames();
     private final StateParser stateParser;
-    private final UnlistedProcesses unlisted;
+    private final UnexplainedMemory unexplained;
     private HostAccounts accounts = new HostAccounts(Accounts.NONE, SubordinateUids.NONE);
     private final MembershipResolver memberships;
     private final Workloads workloads = new Workloads();
@@ -86,7 +86,7 @@ public final class Observer {
         this.settings = settings;
         stateParser = new StateParser(settings.stateDirectory());
         memberships = new MembershipResolver(settings.overwrittenIsOutside());
-        unlisted = new UnlistedProcesses(settings.unlistedMemory());
+        unexplained = new UnexplainedMemory(settings.unlistedMemory());
         accountReader = new AccountReader(settings.configuredUsers());
     }
 
@@ -112,7 +112,7 @@ public final class Observer {
         findings.addAll(listing.problems());
         listing.missing().forEach(findings::miss);
         var present = listedProcesses.observe(listing, facts, findings);
-        unread.observe(facts.allProcesses(), findings);
+        unread.observe(facts.processes(), findings);
         var state = stateParser.parse(facts.earlierState(), facts.state());
         var live = LiveState.of(state, facts.liveness(), immunity.exempt(), findings);
         recordedNames.observe(live.environments());
@@ -132,13 +132,11 @@ public final class Observer {
         var listed = present.processes().stream()
                 .map(process -> resolver.apply(process, listing.usage().getOrDefault(process.pid(), List.of())))
                 .toList();
-        var notListed = unlisted.observe(facts, present.listing(), immunity.ownPid(), resolver, findings);
-        var processes =
-                Stream.concat(listed.stream(), notListed.processes().stream()).toList();
+        var notExplained = unexplained.observe(present.listing(), facts.gpu().devicesAreCurrent(), findings);
         var environments = live.environments().stream()
-                .map(environment -> accounts.withOwner(environment, processes))
+                .map(environment -> accounts.withOwner(environment, listed))
                 .toList();
-        users = users(processes, live);
+        users = users(listed, live);
         if (!findings.isMissing(SnapshotPart.PROCESSES) && !findings.isMissing(SnapshotPart.EVERY_PROCESS)) {
             memberships.retain(observed);
             workloads.retain(observed);
@@ -153,7 +151,7 @@ public final class Observer {
         return new Snapshot(
                 settings.host(),
                 listed,
-                notListed,
+                notExplained,
                 environments,
                 devices,
                 listing.devices(),
@@ -231,10 +229,8 @@ public final class Observer {
         return new ObservationRequest(
                 verified,
                 workloads.known(),
-                unlisted.needsDeviceMemory() || listedProcesses.needsDeviceMemory(),
+                unexplained.needsDeviceMemory() || listedProcesses.needsDeviceMemory(),
                 asksStatus,
-                unlisted.needsDeviceHolders(),
-                listedProcesses.reused(),
                 Stream.concat(verified.stream().map(ProcessId::pid), unread.pids().stream())
                         .toList(),
                 accountReader.unknown(users),

@@ -66,7 +66,7 @@ final class IdleRules {
     private static void devices(Snapshot host, RuleCheck check) {
         var environments = host.environmentsById();
         for (var device : host.devices()) {
-            if (host.unlisted().doubts().unknown().contains(device.index())
+            if (host.unexplained().unknown().contains(device.index())
                     && !device.attachments().isEmpty()
                     && host.processes().stream()
                             .noneMatch(process -> process.uses(device.index()) && !process.isProtected())) {

@@ -67,25 +67,6 @@ final class ProcessRules {
                 """)),
             Rule.ofHost(ProcessRules::notAttached));
 
-    /**
-     * Violated by a process that is not listed, and proves to use a device on which memory is unexplained, although the process is in no
-     * active environment, or in one to which none of these devices is attached. No action follows, because the evidence is weak.
-     */
-    static final RuleDefinition UNLISTED_PROCESSES = new RuleDefinition(
-            "unlisted-processes",
-            "GPU memory of a process that the GPU tool does not list",
-            "Stop the job, or attach GPU N, if it is free, with `genv attach --index N` in the shell of its"
-                    + " environment.",
-            RuleMode.OFF,
-            RuleBasis.UNLISTED_PROCESSES,
-            Set.of(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS),
-            List.of(new RuleSetting("unlisted-processes", RuleSetting.Kind.REPORT_MODE, """
-                Processes that the GPU tool does not list, which map the device file of a GPU whose memory the listed processes do \
-                not explain, and which are in no environment that the GPU is attached to. The rule only reports. nvidia-smi does not \
-                list graphics programs either.\
-                """)),
-            Rule.ofHost(ProcessRules::unlisted));
-
     private ProcessRules() {}
 
     private static void outside(Snapshot host, RuleCheck check) {
@@ -138,24 +119,5 @@ final class ProcessRules {
     private static boolean isOthers(int index, Environment environment, Map<Integer, Device> devices) {
         var device = devices.get(index);
         return device == null || !device.isAttachedTo(environment.eid());
-    }
-
-    private static void unlisted(Snapshot host, RuleCheck check) {
-        var environments = host.environmentsById();
-        var devices = host.devicesByIndex();
-        for (var holder : host.unlisted().holders()) {
-            var process = holder.process();
-            var used = process.notExcused(holder.used());
-            var environment = process.environment(environments).orElse(null);
-            var isAttached =
-                    environment != null && !used.stream().allMatch(device -> isOthers(device, environment, devices));
-            // If none is used, another process may have passed the files to it.
-            if (!used.isEmpty() && !(process.membership() instanceof Membership.Unknown) && !isAttached) {
-                var message =
-                        "Process %d uses GPU(s) %s without being listed, and is in no environment that they are attached to"
-                                .formatted(process.pid(), Messages.list(used));
-                check.add(host, process, environment, used, message, false);
-            }
-        }
     }
 }

@@ -124,8 +124,7 @@ public interface Rule {
         /** The real uids of processes, and what genv's state says of the environments that they name. */
         UIDS,
         /** The real uids of processes. Nothing that genv's state says matters. */
-        REAL_UIDS,
-        UNLISTED_PROCESSES
+        REAL_UIDS
     }
 
     /**
@@ -140,8 +139,6 @@ public interface Rule {
         public enum Kind {
             /** A {@link RuleDefinition.RuleMode}. */
             MODE,
-            /** A {@link RuleDefinition.RuleMode} other than {@link RuleDefinition.RuleMode#ENFORCE}: the rule has no action. */
-            REPORT_MODE,
             /** A whole number from 0; unset for no limit. */
             LIMIT,
             /** A whole number from 0 for each of some users. */

@@ -67,11 +67,6 @@ public record RuleDefinition(
         return basis != RuleBasis.ATTACHMENTS && basis != RuleBasis.REAL_UIDS;
     }
 
-    /** Whether the rule checks the processes that the GPU tool does not list, and no others. */
-    public boolean isOfUnlistedProcesses() {
-        return basis == RuleBasis.UNLISTED_PROCESSES;
-    }
-
     /** Whether the rule does nothing without a limit. Then its violations depend on all hosts together. */
     public boolean hasLimit() {
         return settings.stream().anyMatch(setting -> setting.kind().isLimit());

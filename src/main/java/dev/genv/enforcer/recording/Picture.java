@@ -7,7 +7,7 @@ import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.HostDetails;
-import dev.genv.enforcer.model.Snapshot.Unlisted;
+import dev.genv.enforcer.model.Snapshot.Unexplained;
 import dev.genv.enforcer.policy.MemoryVictims.MemoryShare;
 import dev.genv.enforcer.store.RecordJson;
 import java.io.ByteArrayOutputStream;
@@ -40,13 +40,10 @@ public record Picture(Snapshot snapshot, @Nullable String machine, long ticks) {
                 : last.snapshot.processes().stream()
                         .collect(Collectors.toMap(GpuProcess::id, process -> process, (first, _) -> first));
         var now = MemoryGranularity.apply(observed, recorded);
-        var holders = now.unlisted().holders().stream()
-                .map(holder -> new Unlisted.Holder(holder.process().withoutWorkload(), holder.since(), holder.used()))
-                .toList();
         var snapshot = new Snapshot(
                 now.host(),
                 now.processes().stream().map(GpuProcess::withoutWorkload).toList(),
-                new Unlisted(Map.of(), holders),
+                Unexplained.NONE,
                 now.environments(),
                 now.devices(),
                 now.listedDevices(),

@@ -113,7 +113,6 @@ final class UsageMeter {
         }
         var present = new HashMap<String, Set<Integer>>();
         snapshot.processes().forEach(process -> add(present, users, process, process.devices()));
-        snapshot.unlisted().holders().forEach(holder -> add(present, users, holder.process(), holder.used()));
         var utilization = snapshot.details().utilization();
         var usage = new HashMap<String, Times>();
         held.forEach((user, devices) -> devices.forEach(device -> {

@@ -35,8 +35,7 @@ import dev.genv.enforcer.model.Membership.MembershipSource;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.HostDetails;
-import dev.genv.enforcer.model.Snapshot.Unlisted;
-import dev.genv.enforcer.model.Snapshot.Unlisted.Doubts;
+import dev.genv.enforcer.model.Snapshot.Unexplained;
 import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.RuleDefinition;
@@ -141,7 +140,7 @@ public final class RecordJson {
                 .build();
         mapper.setInjectableValues(new InjectableValues.Std()
                 .addValue(HostDetails.class, HostDetails.NONE)
-                .addValue(Doubts.class, Doubts.NONE));
+                .addValue(Unexplained.class, Unexplained.NONE));
         return mapper.setDefaultSetterInfo(NullableComponents.REFUSE_NULL);
     }
 
@@ -159,7 +158,6 @@ public final class RecordJson {
                 new NamedType(Action.Detach.class, "detach"));
         module.setMixInAnnotation(RuleDefinition.class, RuleForm.class);
         module.setMixInAnnotation(Snapshot.class, WithoutDetails.class);
-        module.setMixInAnnotation(Unlisted.class, WithoutDetails.class);
         module.setMixInAnnotation(SubordinateUids.class, RangesForm.class);
         module.addDeserializer(RuleDefinition.class, new RuleReader());
         module.addDeserializer(MembershipSource.class, new SourceReader());
@@ -169,8 +167,8 @@ public final class RecordJson {
     @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "form")
     private interface Form {}
 
-    /** The database does not store what was observed of the host itself, and what was in doubt. */
-    @JsonIgnoreProperties({"details", "doubts"})
+    /** The database does not store what was observed of the host itself, and the unexplained memory. */
+    @JsonIgnoreProperties({"details", "unexplained"})
     private interface WithoutDetails {}
 
     /** Has a snapshot of the database no details. */
@@ -180,7 +178,7 @@ public final class RecordJson {
         @Override
         public JacksonInject.@Nullable Value findInjectableValue(AnnotatedMember member) {
             var type = member.getRawType();
-            return type.equals(HostDetails.class) || type.equals(Doubts.class)
+            return type.equals(HostDetails.class) || type.equals(Unexplained.class)
                     ? JacksonInject.Value.forId(type.getName())
                     : null;
         }
@@ -230,7 +228,7 @@ public final class RecordJson {
         @Override
         public RuleDefinition deserialize(JsonParser parser, DeserializationContext context) throws IOException {
             var name = parser.getText();
-            var rule = Rules.find(name);
+            var rule = Rules.findStored(name);
             return rule.isPresent()
                     ? rule.get()
                     : (RuleDefinition) context.handleWeirdStringValue(RuleDefinition.class, name, "no such rule");

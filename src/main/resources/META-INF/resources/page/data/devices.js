@@ -18,7 +18,7 @@ export function devicesOf(snapshot, statuses) {
   const described = new Map(snapshot.devices.devices.map((device) => [device.index, device]));
   const measured = new Map(statuses.map((status) => [status.device, status]));
   const uses = usesByDevice(snapshot.processes.processes);
-  const unexplained = new Map((snapshot.gpu_unlisted?.devices ?? []).map((device) => [device.index, device]));
+  const unexplained = new Map((snapshot.unexplained_memory ?? []).map((device) => [device.index, device]));
   const indexes = new Set([...described.keys(), ...measured.keys(), ...uses.keys(), ...unexplained.keys()]);
   return [...indexes].sort((one, other) => one - other).map((index) => {
     const device = described.get(index) ?? { index, total_memory: null, attachments: [] };
@@ -26,7 +26,7 @@ export function devicesOf(snapshot, statuses) {
     const attachments = device.attachments.map(({ eid }) => ({ eid, user: userOf(environments.get(eid)) }));
     const groups = [
       ...groupsOf(uses.get(index) ?? [], (process) => kindOf(process, known, environments, attachments)),
-      ...unexplainedOf(mebibytes(unexplained.get(index)?.gpu_memory), index, snapshot.gpu_unlisted?.processes ?? []),
+      ...unexplainedOf(mebibytes(unexplained.get(index)?.gpu_memory)),
     ];
     return {
       index,
@@ -75,16 +75,8 @@ function usesByDevice(processes) {
   return uses;
 }
 
-/** The processes that are not listed explain memory if they provably use the device, or at least hold it. */
-function unexplainedOf(mib, index, processes) {
-  if (mib === null) {
-    return [];
-  }
-  const using = processes.filter((process) => process.used_devices.includes(index));
-  const holding = using.length > 0 ? using : processes.filter((process) => process.devices.includes(index));
-  const users = new Set(holding.map((process) => process.user));
-  return [{ ...groupOf('unexplained', 'unexplained', { ...holding[0], eid: null, user: users.size === 1 ? [...users][0] : null }), mib,
-    processes: holding.map(({ pid, command }) => ({ pid, command })) }];
+function unexplainedOf(mib) {
+  return mib === null ? [] : [{ ...groupOf('unexplained', 'unexplained', { eid: null, user: null }), mib }];
 }
 
 /** One group for each environment, kind of process and user. */

@@ -7,8 +7,6 @@ import { createAnswer } from './answer.js';
 import { knownUser } from './navigation.js';
 import { ruleTitle } from './rules.js';
 
-/** The rule that has no action. */
-const REPORT_ONLY = 'unlisted-processes';
 const MOST = 500;
 const DAY = 86_400;
 const PERIODS = {
@@ -140,7 +138,7 @@ function settingsFor(present, { rules, limits }) {
   });
   const lines = [
     data.policy.mode === 'audit' && 'GENV_ENFORCER_MODE=enforce',
-    ...Object.keys(rules).filter((rule) => rules[rule] !== present.rules[rule]).map((rule) => variable(rule, rules[rule] && rule !== REPORT_ONLY ? 'enforce' : 'audit')),
+    ...Object.keys(rules).filter((rule) => rules[rule] !== present.rules[rule]).map((rule) => variable(rule, rules[rule] ? 'enforce' : 'audit')),
     ...limited,
   ];
   return lines.filter(Boolean).join('\n');

@@ -268,7 +268,6 @@ class GraceModelTest {
 
         private void start() {
             var modes = Arrays.stream(KnownRules.all())
-                    .filter(rule -> !rule.equals(KnownRules.UNLISTED_PROCESSES))
                     .filter(rule -> enforcesInactive || !rule.equals(KnownRules.INACTIVE_ENV_PROCESSES))
                     .collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
             var config = EnforcerConfigBuilder.enforcerConfig(node)

@@ -79,7 +79,7 @@ class IdleTimesTest {
         observe(attached());
         assertThat(idleness.unused()).containsEntry(DEVICE, INTERVAL);
 
-        observe(attached().withUnlisted(process(2).uses(0)));
+        observe(attached().memoryUnexplained(0));
         assertThat(idleness.unused()).as("unexplained memory is use").isEmpty();
     }
 

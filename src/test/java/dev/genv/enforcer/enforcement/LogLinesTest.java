@@ -41,7 +41,7 @@ class LogLinesTest {
             "gpu-1", process(812).inEnvironment("a\n\"b").uid(1003).uses(0, 1).build());
     private static final Action DETACH =
             new Action.Detach("gpu-1", env("a").uid(7).build(), 2, new Attachment("a", null, null));
-    private static final Problem UNLISTED = new Problem(ProblemCode.GPU_UNLISTED, "9000 MiB on device 0");
+    private static final Problem UNEXPLAINED = new Problem(ProblemCode.UNEXPLAINED_MEMORY, "9000 MiB on device 0");
     private static final String EVIL = "\u001b[2J\r\n2026-11-20 ERROR forged\u2028\u202e\"%n%s\u009b\u007f";
 
     private final ProblemLog problemLog = new ProblemLog(false);
@@ -289,13 +289,13 @@ class LogLinesTest {
 
     @Test
     void cutsTheMostFrequentCodeAndCountsTheRest() {
-        var all = Stream.concat(entries(200).stream(), Stream.of(UNLISTED)).toList();
+        var all = Stream.concat(entries(200).stream(), Stream.of(UNEXPLAINED)).toList();
         assertThat(reported(all))
                 .hasSize(101)
                 .startsWith(all.get(0), all.get(1))
                 .contains(all.get(98))
                 .doesNotContain(all.get(99))
-                .endsWith(UNLISTED, new Problem(ProblemCode.MORE_PROBLEMS, "and 101 more"));
+                .endsWith(UNEXPLAINED, new Problem(ProblemCode.MORE_PROBLEMS, "and 101 more"));
     }
 
     private static List<Problem> entries(int number) {

@@ -10,7 +10,6 @@ import dev.genv.enforcer.host.HostFacts.AccountFacts.TextFile;
 import dev.genv.enforcer.host.HostFacts.EnforcerFacts;
 import dev.genv.enforcer.host.HostFacts.GpuFacts;
 import dev.genv.enforcer.host.HostFacts.GpuFacts.ToolOutput;
-import dev.genv.enforcer.host.HostFacts.HolderFacts;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts.Kernels;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts.LiveProcess;
@@ -70,7 +69,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class FactsMachine {
     private final Map<Integer, Described> processes = new TreeMap<>();
-    private final Map<Integer, List<List<Integer>>> holders = new TreeMap<>();
     private final Map<String, StateFile> state = new HashMap<>();
     private final Map<String, String> etc = new HashMap<>();
     private final List<String> exempt = new ArrayList<>();
@@ -82,7 +80,6 @@ final class FactsMachine {
     private String directoryState = "finds-nobody";
 
     private Instant wall = Instant.parse("2026-11-20T09:00:00Z");
-    private final List<Bytes> driven = new ArrayList<>();
     private final List<String> found = new ArrayList<>();
     private ToolOutput apps = new ToolOutput(0, Bytes.EMPTY, Bytes.EMPTY);
     private ToolOutput gpus = apps;
@@ -91,7 +88,6 @@ final class FactsMachine {
     private boolean isProcReadable = true;
     private EnforcerFacts enforcers = EnforcerFacts.NONE;
     private Kernels kernels = Kernels.NONE;
-    private String unexamined = "";
     private String machineId = "0123456789abcdef".repeat(2);
     private int boot = 1;
     private int directory = 1;
@@ -179,13 +175,8 @@ final class FactsMachine {
             case "why" -> found.add(Objects.requireNonNull(last().details().readOnlyReason()));
             case "asks" -> {
                 var request = observer().request(Set.of(), false);
-                found.add("accounts %s, first %s, reused %s%s%s"
-                        .formatted(
-                                request.accounts(),
-                                request.first(),
-                                request.reusedPids(),
-                                request.deviceMemory() ? ", memory" : "",
-                                request.deviceHolders() ? ", holders" : ""));
+                found.add("accounts %s, first %s%s"
+                        .formatted(request.accounts(), request.first(), request.deviceMemory() ? ", memory" : ""));
             }
             // A pid that is listed although its process has exited, and no environment.
             case "exited" -> follow("apps 0:900:9000; gpus 0:9000 1:0; envs; devices 0: 1:");
@@ -241,10 +232,6 @@ final class FactsMachine {
             case "lease" -> enforcers = new EnforcerFacts(new EnforcerFacts.Other.Leased(3, 57), "");
             case "no-lock" -> enforcers = new EnforcerFacts(null, rest);
             case "login" -> advice = Advice.LOGIN;
-            case "driver" -> driven.add(bytes(each(words, "GPU UUID: GPU-%s\nDevice Minor: %s\n")));
-            case "holds" ->
-                holders.put(Integer.valueOf(words.getFirst()), List.of(numbers(words.get(1)), numbers(words.get(2))));
-            case "unexamined" -> unexamined = rest;
             default -> change(processes.computeIfAbsent(Integer.valueOf(first), _ -> new Described()), words);
         }
     }
@@ -320,12 +307,6 @@ final class FactsMachine {
                 .map(Integer::valueOf)
                 .distinct()
                 .toList();
-        var holding = holders.entrySet().stream()
-                .map(entry -> new HolderFacts.Holder(
-                        process(entry.getKey()),
-                        entry.getValue().getFirst(),
-                        entry.getValue().getLast()))
-                .toList();
         var running = processes.entrySet().stream()
                 .map(entry -> new LiveProcess(entry.getKey(), areLiveUidsRead ? entry.getValue().uid : null))
                 .toList();
@@ -345,7 +326,6 @@ final class FactsMachine {
                 new GpuFacts(Reading.of(apps), Reading.of(gpus), gpusAreCurrent, Reading.of(status)),
                 listed.stream().map(this::process).toList(),
                 ancestors(listed),
-                new HolderFacts(driven, holding, unexamined),
                 null,
                 directory(),
                 new LivenessFacts(isProcReadable ? Reading.of(running) : Reading.failed(Failure.OTHER, "why"), kernels),
@@ -355,7 +335,7 @@ final class FactsMachine {
 
     private List<ProcessFacts> ancestors(List<Integer> listed) {
         return processes.keySet().stream()
-                .filter(pid -> !listed.contains(pid) && !holders.containsKey(pid))
+                .filter(pid -> !listed.contains(pid))
                 .map(this::process)
                 .toList();
     }
@@ -409,13 +389,6 @@ final class FactsMachine {
                 .collect(Collectors.joining());
     }
 
-    private static List<Integer> numbers(String text) {
-        return Stream.of(text.split(","))
-                .filter(word -> !word.isEmpty())
-                .map(Integer::valueOf)
-                .toList();
-    }
-
     private static StateFile json(String name, List<String> words, UnaryOperator<String> entry) {
         return new StateFile.Present(
                 bytes(words.stream().map(entry).collect(Collectors.joining(", ", "{\"%s\": [".formatted(name), "]}"))));
@@ -448,13 +421,10 @@ final class FactsMachine {
 
     private static String describe(Snapshot seen) {
         var listed = seen.processes().stream().map(FactsMachine::describe);
-        var unlisted = seen.unlisted().holders().stream().map(holder -> {
-            var used = holder.used().isEmpty() ? "" : " uses " + holder.used();
-            return "unlisted %s since %d%s".formatted(describe(holder.process()), holder.since(), used);
-        });
-        var memory = seen.unlisted().memory().entrySet().stream()
-                .map(entry -> "%d MiB on %d".formatted(entry.getValue().mebibytes(), entry.getKey()));
-        var unknown = seen.unlisted().doubts().unknown().stream().sorted().map("unknown memory on %d"::formatted);
+        var memory = new TreeMap<>(seen.unexplained().memory())
+                .entrySet().stream()
+                        .map(entry -> "%d MiB on %d".formatted(entry.getValue().mebibytes(), entry.getKey()));
+        var unknown = seen.unexplained().unknown().stream().sorted().map("unknown memory on %d"::formatted);
         var environments = seen.environments().stream()
                 .map(environment -> (environment.ownership().isDisputed() ? "disputed " : "env ") + environment.eid());
         var attachments = seen.devices().stream()
@@ -463,7 +433,6 @@ final class FactsMachine {
                         device.index() + ":" + device.attachments().getFirst().eid());
         var details = seen.details();
         var other = Stream.of(
-                        seen.unlisted().isComplete() ? "" : "incomplete",
                         details.ended().isEmpty() ? "" : "ended",
                         details.machine() == null ? "unknown machine" : "",
                         Boolean.TRUE.equals(details.hasGenv()) ? "" : "no genv",
@@ -471,7 +440,7 @@ final class FactsMachine {
                 .filter(word -> !word.isEmpty());
         var missing = seen.missing().stream().sorted().map(part -> "without " + part);
         var problems = seen.problems().stream().map(problem -> problem.code().toString());
-        var text = Stream.of(listed, unlisted, memory, unknown, environments, attachments, other, missing, problems)
+        var text = Stream.of(listed, memory, unknown, environments, attachments, other, missing, problems)
                 .flatMap(Function.identity())
                 .collect(Collectors.joining(", "))
                 .replace("812 of alice in a, env a, 0:a", "usual");

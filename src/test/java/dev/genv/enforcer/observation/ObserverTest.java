@@ -159,7 +159,7 @@ class ObserverTest {
 
             environs that no time was left to read: those that wait the longest come first
             apps 0:5:1 0:6:1; 5 unread; 6 unread; see; text; apps 0:1:1 0:2:1 0:6:1; 1 unread; 2 unread; see; asks; apps 0:3:1 0:2:1 0:1:1; 3 unread; see; asks; apps; see; asks
-            → 5 of alice unknown, 6 of alice unknown, env a, 0:a, without EVERY_ENVIRON, PROCESSES_UNREAD, MEMBERSHIP_UNKNOWN, MEMBERSHIP_UNKNOWN → process 6 is not checked: its environ cannot be read: no time was left → 1 of alice unknown PROTECTED, 2 of alice unknown, 6 of alice unknown, env a, 0:a, without EVERY_ENVIRON, PROCESSES_UNREAD, MEMBERSHIP_UNKNOWN, MEMBERSHIP_UNKNOWN, MEMBERSHIP_UNKNOWN → accounts [], first [6, 1, 2], reused [], memory → 1 of alice unknown PROTECTED, 2 of alice unknown, 3 of alice unknown, env a, 0:a, without EVERY_ENVIRON, PROCESSES_UNREAD, MEMBERSHIP_UNKNOWN, MEMBERSHIP_UNKNOWN, MEMBERSHIP_UNKNOWN → accounts [], first [1, 2, 3], reused [], memory, holders → 1542 MiB on 0, env a, 0:a, GPU_UNLISTED → accounts [], first [], reused [], memory, holders
+            → 5 of alice unknown, 6 of alice unknown, env a, 0:a, without EVERY_ENVIRON, PROCESSES_UNREAD, MEMBERSHIP_UNKNOWN, MEMBERSHIP_UNKNOWN → process 6 is not checked: its environ cannot be read: no time was left → 1 of alice unknown PROTECTED, 2 of alice unknown, 6 of alice unknown, env a, 0:a, without EVERY_ENVIRON, PROCESSES_UNREAD, MEMBERSHIP_UNKNOWN, MEMBERSHIP_UNKNOWN, MEMBERSHIP_UNKNOWN → accounts [], first [6, 1, 2], memory → 1 of alice unknown PROTECTED, 2 of alice unknown, 3 of alice unknown, 1539 MiB on 0, env a, 0:a, without EVERY_ENVIRON, PROCESSES_UNREAD, MEMBERSHIP_UNKNOWN, MEMBERSHIP_UNKNOWN, MEMBERSHIP_UNKNOWN, UNEXPLAINED_MEMORY → accounts [], first [1, 2, 3], memory → 1542 MiB on 0, env a, 0:a, UNEXPLAINED_MEMORY → accounts [], first [], memory
 
             a kernel thread
             812 uid 0 kernel-thread
@@ -303,7 +303,7 @@ class ObserverTest {
 
             a uid of no account
             812 uid 1009; see; asks
-            → 812 of 1009 in a, disputed a, 0:a → accounts [1009], first [], reused []
+            → 812 of 1009 in a, disputed a, 0:a → accounts [1009], first []
 
             a uid of no account with a recorded name, which outlives its environment
             812 uid 1009; envs a:1009:carol:812; see; envs; see
@@ -372,7 +372,7 @@ class ObserverTest {
     private static final String REUSED = """
             a process that was started while an exited one was listed
             exited; see; 900 start 999995; see; see; asks
-            → nothing → PID_REUSED → PID_REUSED → accounts [], first [], reused [900], memory
+            → nothing → PID_REUSED → PID_REUSED → accounts [], first [], memory
 
             a process with the pid of another listed one
             exited; 900 start 999991; see; 900 start 999995; see
@@ -412,11 +412,11 @@ class ObserverTest {
 
             memory of a process that has exited: in the first observation it may just have exited
             exited; asks; see; asks; see; see; see; asks; see
-            → accounts [], first [], reused [] → nothing → accounts [], first [], reused [], memory → nothing → nothing → nothing → accounts [], first [], reused [], memory, holders → 9000 MiB on 0, GPU_UNLISTED
+            → accounts [], first [] → nothing → accounts [], first [], memory → nothing → nothing → 9000 MiB on 0, UNEXPLAINED_MEMORY → accounts [], first [], memory → 9000 MiB on 0, UNEXPLAINED_MEMORY
 
-            a process with the pid of an exited one, as a holder
-            exited; driver 0:0; see; see; see; see; 900 start 999995; holds 900 0 0; see; see
-            → nothing → nothing → nothing → nothing → unlisted 900 of alice outside since 1000000, 9000 MiB on 0, PID_REUSED, GPU_UNLISTED → unlisted 900 of alice outside since 1000000 uses [0], 9000 MiB on 0, PID_REUSED, GPU_UNLISTED
+            a process with the pid of an exited one: what the exited one held is not explained
+            exited; see; see; see; see; 900 start 999995; see; see
+            → nothing → nothing → nothing → 9000 MiB on 0, UNEXPLAINED_MEMORY → 9000 MiB on 0, PID_REUSED, UNEXPLAINED_MEMORY → 9000 MiB on 0, PID_REUSED, UNEXPLAINED_MEMORY
             """;
 
     private static final String STATE = """
@@ -549,70 +549,42 @@ class ObserverTest {
             → 812 of alice in a, env 901, env 902, env a, 0:a → {812=1003, 900=1004, 901=1003}
             """;
 
-    private static final String UNLISTED = """
-            a process that holds a GPU, and one that maps it
-            900 uid 1004 start 1000009; 901; driver 1:1; holds 900 1 ,; holds 901 1 1; gpus 0:1542 1:4096; see; see; asks; see; asks; now 1000009; see; text; gpus 0:1542 1:5000; see; text; now 1000099; see
-            → usual → usual → accounts [], first [], reused [], memory → usual → accounts [], first [], reused [], memory, holders → 812 of alice in a, unlisted 900 of bob outside since 1000009, unlisted 901 of alice outside since 1000009, 4096 MiB on 1, env a, 0:a, GPU_UNLISTED, GPU_UNLISTED → process 901 of uid 1003 (python) holds device 1, but is not listed; 4096 MiB on device 1 belong to no listed process → 812 of alice in a, unlisted 900 of bob outside since 1000009, unlisted 901 of alice outside since 1000009 uses [1], 5000 MiB on 1, env a, 0:a, GPU_UNLISTED, GPU_UNLISTED → process 901 of uid 1003 (python) holds device 1, but is not listed; 4096 MiB on device 1 belong to no listed process → 812 of alice in a, unlisted 900 of bob outside since 1000009, unlisted 901 of alice outside since 1000009 uses [1], 5000 MiB on 1, env a, 0:a, GPU_UNLISTED, GPU_UNLISTED
+    private static final String UNEXPLAINED = """
+            memory that no process explains, and more of it
+            gpus 0:1542 1:4096; see; see; asks; see; text; gpus 0:1542 1:5000; see; text
+            → usual → usual → accounts [], first [], memory → 812 of alice in a, 4096 MiB on 1, env a, 0:a, UNEXPLAINED_MEMORY → 4096 MiB on GPU 1 belong to no listed process; `fuser -v /dev/nvidia1` shows which processes hold the GPU → 812 of alice in a, 5000 MiB on 1, env a, 0:a, UNEXPLAINED_MEMORY → 4096 MiB on GPU 1 belong to no listed process; `fuser -v /dev/nvidia1` shows which processes hold the GPU
+
+            memory of several GPUs, beside a listed process
+            gpus 0:9542 1:4096; see; see; see
+            → usual → usual → 812 of alice in a, 8000 MiB on 0, 4096 MiB on 1, env a, 0:a, UNEXPLAINED_MEMORY, UNEXPLAINED_MEMORY
+
+            memory that becomes unknown is not reported, and counts anew when it is known
+            gpus 0:1542 1:4096; see; see; see; gpus 0:1542 1:[N/A]; see; gpus 0:1542 1:4096; see; see; apps 0:812:1542 1:812:[N/A]; see; apps 0:812:1542; see; see; see
+            → usual → usual → 812 of alice in a, 4096 MiB on 1, env a, 0:a, UNEXPLAINED_MEMORY → 812 of alice in a, unknown memory on 1, env a, 0:a → usual → usual → 812 of alice in a, unknown memory on 1, env a, 0:a → usual → usual → 812 of alice in a, 4096 MiB on 1, env a, 0:a, UNEXPLAINED_MEMORY
 
             memory that is tolerated
-            gpus 0:1542 1:512; see; see; see; asks; gpus 0:1542 1:513; see; see; see; asks
-            → usual → usual → usual → accounts [], first [], reused [] → usual → usual → usual → accounts [], first [], reused [], memory, holders
+            gpus 0:1542 1:512; see; see; see; asks; gpus 0:1542 1:513; see; see; asks; see
+            → usual → usual → usual → accounts [], first [] → usual → usual → accounts [], first [], memory → 812 of alice in a, 513 MiB on 1, env a, 0:a, UNEXPLAINED_MEMORY
 
             memory of an unknown process, of an unknown amount, and that was not read anew
             apps 0:812:1542 1:812:[N/A]; gpus 0:1542 1:4096; see; see; see; asks; apps 0:812:1542; gpus 0:1542 1:[N/A]; see; see; see; asks; gpus-are-old; gpus 0:1542 1:4096; see; see; see; asks
-            → 812 of alice in a, unknown memory on 1, env a, 0:a → 812 of alice in a, unknown memory on 1, env a, 0:a → 812 of alice in a, unknown memory on 1, env a, 0:a → accounts [], first [], reused [] → 812 of alice in a, unknown memory on 1, env a, 0:a → 812 of alice in a, unknown memory on 1, env a, 0:a → 812 of alice in a, unknown memory on 1, env a, 0:a → accounts [], first [], reused [] → usual → usual → usual → accounts [], first [], reused []
+            → 812 of alice in a, unknown memory on 1, env a, 0:a → 812 of alice in a, unknown memory on 1, env a, 0:a → 812 of alice in a, unknown memory on 1, env a, 0:a → accounts [], first [] → 812 of alice in a, unknown memory on 1, env a, 0:a → 812 of alice in a, unknown memory on 1, env a, 0:a → 812 of alice in a, unknown memory on 1, env a, 0:a → accounts [], first [] → usual → usual → usual → accounts [], first []
 
             memory that was explained once
             gpus 0:1542 1:4096; see; see; asks; gpus 0:1542 1:0; see; asks; gpus 0:1542 1:4096; see; see; asks
-            → usual → usual → accounts [], first [], reused [], memory → usual → accounts [], first [], reused [] → usual → usual → accounts [], first [], reused [], memory
-
-            memory that no process explains
-            gpus 0:1542 1:4096; driver 1:1; see; see; see; see; text
-            → usual → usual → usual → 812 of alice in a, 4096 MiB on 1, env a, 0:a, GPU_UNLISTED → 4096 MiB on device 1 belong to no listed process, and no process was found that holds it, except protected programs
-
-            memory of a device whose file is unknown
-            gpus 0:1542 1:4096; see; see; see; see; text
-            → usual → usual → usual → 812 of alice in a, 4096 MiB on 1, env a, 0:a, GPU_UNLISTED → 4096 MiB on device 1 belong to no listed process, and no process was found that holds it, except protected programs; the driver does not say which device file it has
-
-            memory of a device with a minor number that belongs to no single GPU
-            driver 1:254; 900 uid 1004; holds 900 254 254; gpus 0:1542 1:4096; see; see; see; see
-            → usual → usual → usual → 812 of alice in a, 4096 MiB on 1, env a, 0:a, GPU_UNLISTED
-
-            memory that no process explains, while not all were examined
-            gpus 0:1542 1:4096; driver 1:1; unexamined process 51 hangs; see; see; see; see; text
-            → usual → usual → usual → 812 of alice in a, 4096 MiB on 1, env a, 0:a, incomplete, GPU_UNLISTED → 4096 MiB on device 1 belong to no listed process, and no process was found that holds it, except protected programs; not every process was examined: process 51 hangs
+            → usual → usual → accounts [], first [], memory → usual → accounts [], first [] → usual → usual → accounts [], first [], memory
 
             an incomplete listing begins anew
-            gpus 0:1542 1:4096; see; see; see; apps 0:812:1542 9:1:1; see; asks; apps 0:812:1542; see; asks
-            → usual → usual → usual → usual, without EVERY_PROCESS, DEVICE_UNKNOWN → accounts [], first [], reused [] → usual → accounts [], first [], reused [], memory
+            gpus 0:1542 1:4096; see; see; apps 0:812:1542 9:1:1; see; asks; apps 0:812:1542; see; see; asks; see
+            → usual → usual → usual, without EVERY_PROCESS, DEVICE_UNKNOWN → accounts [], first [] → usual → usual → accounts [], first [], memory → 812 of alice in a, 4096 MiB on 1, env a, 0:a, UNEXPLAINED_MEMORY
 
             a failed listing ends nothing
             gpus 0:1542 1:4096; see; see; see; apps-fail why; see; asks; apps 0:812:1542; see; gpus 0:1542 1:0; see
-            → usual → usual → usual → env a, 0:a, without PROCESSES, GPU_TOOL_FAILED → accounts [], first [], reused [], memory, holders → 812 of alice in a, 4096 MiB on 1, env a, 0:a, GPU_UNLISTED → usual
-
-            the service, a listed process, one that was just started, and one that has exited
-            900 uid 1004 start 1000001; 7 uid 0; driver 1:1; holds 900 1 1; holds 7 1 1; holds 812 1 1; holds 901 1 1; gpus 0:1542 1:4096; see; see; see; see
-            → usual → usual → usual → 812 of alice in a, 4096 MiB on 1, env a, 0:a, GPU_UNLISTED
-
-            a worker of a listed process, and its worker, which may have inherited what they map
-            apps 1:812:1; 900 parent 812; 901 parent 900; driver 1:1; holds 900 1 1; holds 901 1 1; gpus 0:0 1:4096; see; see; see; see; see
-            → usual → usual → usual → 812 of alice in a, unlisted 900 of alice outside since 1000000, unlisted 901 of alice outside since 1000000, 4095 MiB on 1, env a, 0:a, GPU_UNLISTED, GPU_UNLISTED → 812 of alice in a, unlisted 900 of alice outside since 1000000, unlisted 901 of alice outside since 1000000, 4095 MiB on 1, env a, 0:a, GPU_UNLISTED, GPU_UNLISTED
-
-            a worker of a process that is listed on another device
-            900 parent 812; driver 1:1; holds 900 1 1; gpus 0:1542 1:4096; see; see; see; see; see
-            → usual → usual → usual → 812 of alice in a, unlisted 900 of alice outside since 1000000, 4096 MiB on 1, env a, 0:a, GPU_UNLISTED → 812 of alice in a, unlisted 900 of alice outside since 1000000 uses [1], 4096 MiB on 1, env a, 0:a, GPU_UNLISTED
-
-            a protected holder
-            900 uid 0 kernel-thread; driver 1:1; holds 900 1 1; gpus 0:1542 1:4096; see; see; see; see; text
-            → usual → usual → usual → 812 of alice in a, unlisted 900 of root outside PROTECTED since 1000000, 4096 MiB on 1, env a, 0:a, GPU_UNLISTED → 4096 MiB on device 1 belong to no listed process, and no process was found that holds it, except protected programs
-
-            a holder of an unknown parent
-            900 moving; driver 1:1; holds 900 1 1; gpus 0:1542 1:4096; see; see; see; see; see
-            → usual → usual → usual → 812 of alice in a, unlisted 900 of alice outside since 1000000, 4096 MiB on 1, env a, 0:a, GPU_UNLISTED → 812 of alice in a, unlisted 900 of alice outside since 1000000, 4096 MiB on 1, env a, 0:a, GPU_UNLISTED
+            → usual → usual → 812 of alice in a, 4096 MiB on 1, env a, 0:a, UNEXPLAINED_MEMORY → env a, 0:a, without PROCESSES, GPU_TOOL_FAILED → accounts [], first [], memory → 812 of alice in a, 4096 MiB on 1, env a, 0:a, UNEXPLAINED_MEMORY → usual
             """;
 
     static Stream<TableRow> rows() {
-        return TableRow.in(GPUS, PROCESSES, EXEMPT, USERS, SUBORDINATE, REUSED, STATE, UNLISTED);
+        return TableRow.in(GPUS, PROCESSES, EXEMPT, USERS, SUBORDINATE, REUSED, STATE, UNEXPLAINED);
     }
 
     @ParameterizedTest

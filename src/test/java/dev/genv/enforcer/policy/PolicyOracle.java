@@ -11,10 +11,8 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.HostDetails;
-import dev.genv.enforcer.model.Snapshot.Unlisted;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
-import dev.genv.enforcer.testsupport.KnownRules;
 import java.math.BigInteger;
 import java.time.Duration;
 import java.util.Collection;
@@ -34,7 +32,7 @@ record PolicyOracle(Fleet fleet, Limits limits, Limits memory) {
                         before.processes().stream()
                                 .filter(process -> !ended.contains(new HostProcess(before.host(), process.id())))
                                 .toList(),
-                        before.unlisted(),
+                        before.unexplained(),
                         before.environments(),
                         before.devices().stream()
                                 .map(device -> without(detached, before.host(), device))
@@ -65,13 +63,7 @@ record PolicyOracle(Fleet fleet, Limits limits, Limits memory) {
     Set<HostProcess> violatingProcesses(RuleDefinition rule) {
         var culprits = new HashSet<HostProcess>();
         for (var snapshot : fleet.snapshots()) {
-            var candidates = rule.equals(KnownRules.UNLISTED_PROCESSES)
-                    ? snapshot.unlisted().holders().stream()
-                            .filter(holder -> !holder.used().isEmpty())
-                            .map(Unlisted.Holder::process)
-                            .toList()
-                    : snapshot.processes();
-            for (var process : candidates) {
+            for (var process : snapshot.processes()) {
                 if (breaks(rule, snapshot, process)) {
                     culprits.add(new HostProcess(snapshot.host(), process.id()));
                 }
@@ -119,15 +111,6 @@ record PolicyOracle(Fleet fleet, Limits limits, Limits memory) {
                         && !snapshot.missing().contains(SnapshotPart.ENVIRONMENTS)
                         && environment != null
                         && isConfirmedStranger(environment, process.uid());
-            case "unlisted-processes" ->
-                isComplete(snapshot)
-                        && isAccused(process)
-                        && (process.membership() instanceof Membership.Outside
-                                || (process.membership() instanceof Membership.InEnvironment && environment == null)
-                                || (environment != null
-                                        && process.usage().stream()
-                                                .filter(use -> !process.isExcusedOn(use.device()))
-                                                .allMatch(use -> isUnattached(snapshot, environment, use.device()))));
             case "max-memory-per-user" ->
                 !snapshot.missing().contains(SnapshotPart.PROCESSES)
                         && process.immunity() == null

@@ -66,8 +66,7 @@ class PolicyTest {
                         process(1).account("raz").uses(0),
                         process(2).inEnvironment("gone").uses(0))
                 .with(process(3).inEnvironment("a").uses(0, "1100mi").uses(1))
-                .with(process(4).inEnvironment("a").uid(1007).uses(0))
-                .withUnlisted(process(5).account("bob").usesUnknown(1));
+                .with(process(4).inEnvironment("a").uid(1007).uses(0));
         var plan = enforcingPolicy(NO_DEVICES, KnownRules.all()).check(node.fleet(), Set.of());
         assertThat(plan.violations())
                 .extracting(violation -> "%s: %s, %s, %s, %s, %s"
@@ -86,13 +85,8 @@ class PolicyTest {
                         "here: process 3 991232, raz, a, [1], [3]",
                         "here: user raz, raz, null, [0], [3, 4]",
                         "here: environment a device 0 uid 1000, raz, a, [0], [3]",
-                        "here: process 4 991232, raz, a, [0], [4]",
-                        "here: process 5 991232, bob, null, [1], [5]");
-        assertThat(lines(plan))
-                .contains("Process 4 of uid 1007 names environment a of uid 1000")
-                .contains(
-                        "Process 5 uses GPU(s) 1 without being listed, and is in no environment that they are attached"
-                                + " to");
+                        "here: process 4 991232, raz, a, [0], [4]");
+        assertThat(lines(plan)).contains("Process 4 of uid 1007 names environment a of uid 1000");
     }
 
     /** The clock of a violation, and with it the grace period, has this key. */
@@ -215,7 +209,6 @@ class PolicyTest {
                                 process(2).inEnvironment("b").uses(0, "1mi"),
                                 process(3).inEnvironment("b").uses(0, "1mi").uses(1, "1mi"),
                                 process(4).uses(0, "1mi"))
-                        .withUnlisted(process(5).inEnvironment("b").usesUnknown(0))
                         .fleet()
                         .with(idleness),
                 Set.of());

@@ -64,7 +64,7 @@ class RulesTest {
                 .as("a limit has the rule's")
                 .isEqualTo(rule.name());
         assertThat(rule.modeSetting().name()).isEqualTo(rule.name() + (rule.hasLimit() ? "-mode" : ""));
-        assertThat(rule.modeSetting().kind()).isIn(RuleSetting.Kind.MODE, RuleSetting.Kind.REPORT_MODE);
+        assertThat(rule.modeSetting().kind()).isEqualTo(RuleSetting.Kind.MODE);
     }
 
     @Test

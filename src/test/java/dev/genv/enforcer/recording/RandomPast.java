@@ -72,7 +72,7 @@ public final class RandomPast {
         return new Snapshot(
                 before.host(),
                 before.processes(),
-                before.unlisted(),
+                before.unexplained(),
                 before.environments(),
                 before.devices(),
                 before.listedDevices(),

@@ -9,13 +9,13 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.HostDetails;
-import dev.genv.enforcer.model.Snapshot.Unlisted;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.recording.PictureReader.Recorded;
 import dev.genv.enforcer.store.Sql;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
+import java.nio.charset.StandardCharsets;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -87,8 +87,6 @@ class RecorderTest {
         assertThat(recorded.subordinateUids()).isEqualTo(observed.subordinateUids());
         assertThat(recorded.missing()).isEqualTo(observed.missing());
         assertThat(recorded.problems()).isEmpty();
-        assertThat(recorded.unlisted().holders())
-                .hasSameSizeAs(observed.unlisted().holders());
         assertThat(withoutMemory(recorded)).isEqualTo(withoutMemory(observed));
     }
 
@@ -98,18 +96,23 @@ class RecorderTest {
                 .toList();
     }
 
-    /** Databases of earlier versions have this form. */
     @Test
     void detailsOfAHostAreNotRecorded() throws Exception {
         var picture = Picture.of(IDLE.with(HostDetails.reached("machine boot", 7)), null);
         var json = picture.write().orElseThrow();
         assertThat(new ObjectMapper().readTree(json)).hasToString("""
-                {"snapshot":{"host":"here","processes":[],\
-                "unlisted":{"memory":{},"holders":[],"is_complete":true},"environments":[],\
+                {"snapshot":{"host":"here","processes":[],"environments":[],\
                 "devices":[{"index":0,"total_memory":"15258mi","attachments":[]}],"listed_devices":[0],\
                 "uids_of_pids":{},"subordinate_uids":[],"missing":[],"problems":[]},\
                 "machine":"machine boot","ticks":7}""");
         assertThat(Picture.read(json)).isEqualTo(picture);
+        var earlier = new String(json, StandardCharsets.UTF_8)
+                .replace(
+                        "\"environments\"",
+                        "\"unlisted\":{\"memory\":{},\"holders\":[{\"since\":1}]},\"environments\"");
+        assertThat(Picture.read(earlier.getBytes(StandardCharsets.UTF_8)))
+                .as("with the holders that other versions recorded")
+                .isEqualTo(picture);
     }
 
     @Test
@@ -260,15 +263,6 @@ class RecorderTest {
 
     private static final Snapshot HELD =
             host().devices(1).with(env("1").attached(0)).snapshot();
-
-    @Test
-    void unlistedHolderUsesWhatItProves() {
-        var holder = new Unlisted.Holder(
-                process(5).uid(1001).usesUnknown(0).usesUnknown(1).build(), 1, List.of(1));
-        observe(host().devices(2).snapshot().with(new Unlisted(Map.of(), List.of(holder))));
-
-        assertThat(rows()).containsExactly("1001 0 60 0 60 0");
-    }
 
     @Test
     void timeIsThatOfTheEarlierCycleWithoutTimeThatWasNotObserved() {

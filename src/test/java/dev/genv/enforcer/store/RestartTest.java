@@ -90,6 +90,29 @@ class RestartTest extends StoreFixture {
         assertThat(events.latest()).isEqualTo(last + 2);
     }
 
+    /** No policy has the rule, so the first cycle resolves an active violation. */
+    @Test
+    void violationsAndEventsOfARemovedRuleAreRead() throws Exception {
+        node.setSnapshot(STRAY);
+        cycle();
+        node.setSnapshot(host().devices(2));
+        stop();
+        query("UPDATE violation SET rule = 'unlisted-processes',"
+                + " entry = replace(entry, 'non-env-processes', 'unlisted-processes')");
+        query("UPDATE event SET content = replace(content, 'non-env-processes', 'unlisted-processes')");
+        start();
+        assertThat(only().active()).isTrue();
+        assertThat(only().violation().rule().name()).isEqualTo("unlisted-processes");
+        assertThat(events.after(0, 100).events())
+                .extracting(event -> event.content().getClass().getSimpleName())
+                .contains("ViolationOpened");
+        cycle();
+        assertThat(only().active()).isFalse();
+        assertThat(problems).isEmpty();
+        restart();
+        assertThat(only().violation().rule().name()).isEqualTo("unlisted-processes");
+    }
+
     @Test
     void aReaderOfAnEarlierRunGetsWhatItMissed() throws IOException {
         node.setSnapshot(STRAY);

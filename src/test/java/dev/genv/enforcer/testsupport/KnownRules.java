@@ -20,7 +20,6 @@ public final class KnownRules {
     public static final RuleDefinition MAX_MEMORY_PER_USER = named("max-memory-per-user");
     public static final RuleDefinition IDLE_DEVICES = named("idle-devices");
     public static final RuleDefinition IDLE_PROCESSES = named("idle-processes");
-    public static final RuleDefinition UNLISTED_PROCESSES = named("unlisted-processes");
 
     private KnownRules() {}
 

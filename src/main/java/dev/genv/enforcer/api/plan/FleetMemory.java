@@ -54,9 +54,6 @@ final class FleetMemory {
         for (var process : snapshot.processes()) {
             entries += process.usage().size();
         }
-        for (var holder : snapshot.unlisted().holders()) {
-            entries += 1 + holder.process().usage().size() + holder.used().size();
-        }
         entries += snapshot.subordinateUids().ranges().size();
         for (var environment : snapshot.environments()) {
             entries += 1 + environment.pids().size() / 16;

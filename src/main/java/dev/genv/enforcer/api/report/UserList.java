@@ -124,7 +124,7 @@ final class UserList {
                 }
             }
         }
-        snapshot.allProcesses().forEach(process -> add(snapshot, users, process));
+        snapshot.processes().forEach(process -> add(snapshot, users, process));
     }
 
     private void add(Snapshot snapshot, HostUsers users, GpuProcess process) {

@@ -213,7 +213,7 @@ public class UsersResource {
         }
 
         Stream<UserProcessView> processes() {
-            return snapshot.allProcesses().stream()
+            return snapshot.processes().stream()
                     .filter(process -> user.equals(users.of(process))
                             || (process.membership() instanceof Membership.InEnvironment(var eid)
                                     && environments.containsKey(eid)))

@@ -9,7 +9,6 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.Snapshot.Unlisted;
 import dev.genv.enforcer.model.SnapshotPart;
 import java.util.List;
 import java.util.TreeMap;
@@ -18,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 /** A snapshot in the form that {@code genv usage snapshot} prints, with fields that genv does not have. */
 public record SnapshotView(
         Processes processes,
-        @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable UnlistedView gpuUnlisted,
+        @JsonInclude(JsonInclude.Include.NON_EMPTY) List<UsageView> unexplainedMemory,
         @JsonInclude(JsonInclude.Include.NON_EMPTY) List<String> notObserved,
         Environments envs,
         Devices devices) {
@@ -33,7 +32,10 @@ public record SnapshotView(
         var missing = snapshot.missing().stream().sorted().map(SnapshotPart::label);
         return new SnapshotView(
                 new Processes(snapshot.processes().stream().map(Listed::of).toList()),
-                snapshot.unlisted().memory().isEmpty() ? null : UnlistedView.of(snapshot.unlisted()),
+                new TreeMap<>(snapshot.unexplained().memory())
+                        .entrySet().stream()
+                                .map(device -> UsageView.of(device.getKey(), device.getValue()))
+                                .toList(),
                 missing.toList(),
                 new Environments(snapshot.environments().stream()
                         .map(EnvironmentView::of)
@@ -75,54 +77,6 @@ public record SnapshotView(
     public record UsageView(int index, @Nullable String gpuMemory) {
         private static UsageView of(int device, @Nullable Memory memory) {
             return new UsageView(device, memory == null ? null : memory.mebibytes() + "mi");
-        }
-    }
-
-    /** The memory and the processes that the GPU tool does not list. */
-    public record UnlistedView(List<UsageView> devices, List<HolderView> processes) {
-        private static UnlistedView of(Unlisted unlisted) {
-            return new UnlistedView(
-                    new TreeMap<>(unlisted.memory())
-                            .entrySet().stream()
-                                    .map(device -> UsageView.of(device.getKey(), device.getValue()))
-                                    .toList(),
-                    unlisted.holders().stream().map(HolderView::of).toList());
-        }
-    }
-
-    public record HolderView(
-            int pid,
-            long startTime,
-            @Nullable Long uid,
-            String command,
-            List<Integer> devices,
-            List<Integer> usedDevices,
-            @Nullable String user,
-            @Nullable String userBy,
-            @Nullable String eid,
-            MembershipView membership,
-            @Nullable String membershipUnknown,
-            @Nullable String immune,
-            long since,
-            @Nullable WorkloadView workload) {
-        private static HolderView of(Unlisted.Holder holder) {
-            var process = holder.process();
-            var view = ProcessView.of(process);
-            return new HolderView(
-                    view.pid(),
-                    view.startTime(),
-                    view.uid(),
-                    view.command(),
-                    process.devices(),
-                    holder.used(),
-                    view.user(),
-                    view.userBy(),
-                    SnapshotView.eid(process),
-                    view.membership(),
-                    process.membership() instanceof Membership.Unknown(var reason) ? reason : null,
-                    process.immunity() == null ? null : process.immunity().reason(),
-                    holder.since(),
-                    view.workload());
         }
     }
 

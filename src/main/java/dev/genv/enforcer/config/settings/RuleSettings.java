@@ -61,8 +61,6 @@ public final class RuleSettings {
                 SettingParser.ofChoices(
                         List.of(RuleMode.OFF, RuleMode.AUDIT, RuleMode.ENFORCE),
                         Map.of("false", RuleMode.OFF, "true", RuleMode.ENFORCE));
-            case REPORT_MODE ->
-                SettingParser.ofChoices(List.of(RuleMode.OFF, RuleMode.AUDIT), Map.of("false", RuleMode.OFF));
             case LIMIT -> SettingKind.limit();
             case MEMORY_LIMIT -> MEMORY_LIMIT;
             case LIMITS_OF_USERS ->
@@ -98,8 +96,7 @@ public final class RuleSettings {
         try {
             return Optional.of(parserOf(setting.kind()).parse(variables.value(variable)));
         } catch (IllegalArgumentException e) {
-            var reportsOnly = setting.kind() == RuleSetting.Kind.REPORT_MODE;
-            variables.refuse(variable, e.getMessage() + (reportsOnly ? ", because this rule only reports" : ""));
+            variables.refuse(variable, String.valueOf(e.getMessage()));
             return Optional.empty();
         }
     }

@@ -183,8 +183,8 @@ public record Settings(
         Duration gpuTimeout();
 
         /**
-         * Memory of a GPU that may belong to no listed process. More of it in three observations is a problem, and the service looks for
-         * processes that hold the GPU without being listed. Increase it if the driver itself uses more.
+         * Memory of a GPU that may belong to no listed process. More of it in three observations in a row is the problem
+         * {@code unexplained_memory}. Increase it if the driver itself uses more.
          */
         @WithDefault("512mi")
         @Accepts(SettingKind.MEMORY)

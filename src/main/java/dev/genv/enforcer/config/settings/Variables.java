@@ -30,6 +30,11 @@ public final class Variables {
             Pattern.compile(PREFIX + "([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?"
                     + "|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)");
 
+    /** Settings that other versions have, and what replaces them. */
+    private static final Map<String, String> REPLACED = Map.of(
+            PREFIX + "UNLISTED_PROCESSES",
+            "; remove it: the problem unexplained_memory reports this memory, above GENV_ENFORCER_UNLISTED_MEMORY");
+
     private static final int LARGEST_DISTANCE = 2;
     private static final int MOST_SUGGESTIONS = 2;
 
@@ -97,7 +102,11 @@ public final class Variables {
             var isOfKubernetes =
                     OF_A_SERVICE.matcher(name).matches() || (name.endsWith("_PORT") && value.contains("://"));
             if (name.startsWith(PREFIX) && !known.contains(name) && !isOfKubernetes) {
-                refuse(name, "", "there is no such setting" + nearest(name, known));
+                refuse(
+                        name,
+                        "",
+                        "there is no such setting"
+                                + (REPLACED.containsKey(name) ? REPLACED.get(name) : nearest(name, known)));
             }
         });
     }

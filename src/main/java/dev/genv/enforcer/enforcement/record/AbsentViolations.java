@@ -97,8 +97,6 @@ final class AbsentViolations {
         return fleet.snapshots().stream()
                 .filter(snapshot -> violation.hosts().contains(snapshot.host()))
                 .allMatch(snapshot -> Collections.disjoint(snapshot.missing(), violation.requiredParts())
-                        && (snapshot.unlisted().isComplete()
-                                || !violation.rule().isOfUnlistedProcesses())
                         && !isUncertain(violation, snapshot));
     }
 
@@ -108,7 +106,7 @@ final class AbsentViolations {
             return false;
         }
         var processes = violation.processes().stream().map(GpuProcess::id).collect(Collectors.toUnmodifiableSet());
-        return snapshot.allProcesses().stream()
+        return snapshot.processes().stream()
                 .filter(now -> processes.contains(now.id()))
                 .anyMatch(now -> now.membership() instanceof Membership.Unknown);
     }

@@ -142,7 +142,7 @@ final class AgentCommand {
         /** The first one defines what the others need. */
         private static final String PARTS = Stream.of(
                         ("base children files trusted machine processes ancestors gpu devices"
-                                        + " holders state lease observe act serve")
+                                        + " state lease observe act serve")
                                 .split(" "))
                 .map(AgentProgram::load)
                 .collect(Collectors.joining());

@@ -60,7 +60,7 @@ final class HostMemory {
 
     void record(Answer.Observed answer, Omitted omitted) {
         var facts = answer.facts();
-        recordProcesses(facts.allProcesses(), omitted.processes());
+        recordProcesses(facts.processes(), omitted.processes());
         if (!omitted.tool()) {
             hanging.record(Step.GPU_TOOL, answer.toolHangs());
         }

@@ -1,18 +1,16 @@
-"""The device files of GPUs that a process holds. Another process can pass a descriptor, but only the process itself can map a file."""
+"""Whether a process has a device file of the driver open or maps one."""
 MOST_FILES = 16384
 LARGEST_MAPS = 8 << 20
 FIRST_SHARED_MINOR = 254  # from here on, such as /dev/nvidiactl, the files belong to no single GPU
-O_PATH = 0o10000000  # of asm-generic/fcntl.h: such a descriptor names a file without opening it
-GPU_DRIVERS = (b"nvidia-frontend", b"nvidia")
-ALL_DRIVERS = GPU_DRIVERS + (b"nvidiactl", b"nvidia-uvm")
+DRIVERS = (b"nvidia-frontend", b"nvidia", b"nvidiactl", b"nvidia-uvm")
 GONE = (FileNotFoundError, ProcessLookupError)
 
 
-def majors_of(machine, drivers):
-    """Returns the major numbers of the device files of these drivers; empty if they are not loaded."""
+def majors_of(machine):
+    """Returns the major numbers of the device files of the driver; empty if it is not loaded."""
     lines = read_file(machine.root + "/devices", 1 << 20).partition(b"Block devices:")[0].split(b"\n")
     words = [line.split() for line in lines]
-    return {int(each[0]) for each in words if len(each) == 2 and each[1] in drivers and each[0].isdigit()}
+    return {int(each[0]) for each in words if len(each) == 2 and each[1] in DRIVERS and each[0].isdigit()}
 
 
 def mapped_files(maps):
@@ -32,127 +30,98 @@ def maps_of(folder):
         return b""  # it has exited, or its first thread has
 
 
-def is_open(fdinfo):
-    flags = [line.split()[1] for line in lines_of(fdinfo, 4096) if line.startswith(b"flags:")]
-    return bool(flags) and not int(flags[0], 8) & O_PATH
-
-
 class DeviceFiles:
-    """The device files that processes hold. It examines one process after the other. A child process executes it."""
+    """The device files of one process. A child process examines them."""
 
-    def __init__(self, machine, majors, is_search):
-        """is_search: whether all devices of many processes are asked for; otherwise one device of one process."""
-        self.machine, self.majors, self.is_search = machine, majors, is_search
-        self.known, self.unreadable = {}, ""  # the device of each mapped file or None: processes share most of them
-        self.files, self.cut, self.skipped = 0, "", ""  # of the present process: what was examined, and what was not
+    def __init__(self, machine, majors):
+        self.machine, self.majors, self.files = machine, majors, 0
+        self.unreadable, self.cut, self.skipped = "", "", ""  # what was not examined
 
     def use(self, pid):
         """Yields the DeviceUse."""
         is_proven = any(True for _ in self.held(pid))
         yield device_use(is_proven, "" if is_proven else self.cut or self.skipped or self.unreadable)
 
-    def gpus(self, pid):
-        """Yields which files of GPUs a process has open or maps, and what was not examined."""
-        held = [(minor, is_mapped) for (_, minor), is_mapped in self.held(pid) if minor < FIRST_SHARED_MINOR]
-        why = self.skipped and "the open files of a process cannot be examined: %s" % self.skipped
-        if self.cut:
-            why = "a process has more than %d open files or mappings" % MOST_FILES
-        yield {"minors": sorted({minor for minor, _ in held}), "unexamined": why or self.unreadable,
-               "mapped": sorted({minor for minor, is_mapped in held if is_mapped})}
-
     def held(self, pid):
-        """Yields the major and the minor number of each device, and whether it is mapped; some several times."""
-        self.files, self.cut, self.skipped, opened, maps = 0, "", "", {}, b""
+        """Yields once for each device file that it has open or maps."""
+        maps = b""
         try:
             for task in self.machine.tasks(pid):
                 folder = self.machine.path(task, "")
                 try:
-                    for name, file, device in self.descriptors(folder + "fd"):
-                        yield device, False
-                        if file not in opened and is_open(folder + "fdinfo/" + name):
-                            opened[file] = device
+                    yield from self.descriptors(folder + "fd")
                 except GONE:
                     if task == pid:
                         raise
                     # This thread has exited.
                 maps = maps or maps_of(folder)
-                if self.is_search and (self.files or maps):
-                    break
-            for device in self.mapped(pid, maps, opened if self.is_search else self.usual_files(pid)):
-                yield device, True
+            yield from self.mapped(pid, maps)
         except OSError as error:
-            self.skipped = "" if self.is_search and isinstance(error, GONE) else error.strerror
+            self.skipped = error.strerror
 
     def examine(self, path):
-        """Returns the file, as maps names it, and its numbers if it is a device file of the drivers, otherwise None."""
+        """Returns the file, as maps names it, and whether it is a device file of the driver."""
         device, inode, _, _, mode, number = kernel_status(path)
         file = (b"%02x:%02x" % (os.major(device), os.minor(device)), b"%d" % inode)
-        is_device = stat.S_ISCHR(mode) and os.major(number) in self.majors
-        return file, (os.major(number), os.minor(number)) if is_device else None
+        return file, stat.S_ISCHR(mode) and os.major(number) in self.majors
 
     def descriptors(self, folder):
-        """Yields the name, the file and the device of each descriptor of a device file."""
         for entry in os.scandir(folder):
             self.files += 1
             if self.files > MOST_FILES:
                 self.cut = "it has more than %d open files" % MOST_FILES
                 return
             try:
-                file, device = self.examine(entry.path)
+                _, is_device = self.examine(entry.path)
             except FileNotFoundError:
                 continue  # it was closed
             except OSError as error:  # such as a file on another user's FUSE mount, which refuses root
                 self.skipped = error.strerror
                 continue
-            if device:
-                yield entry.name, file, device
+            if is_device:
+                yield True
 
-    def mapped(self, pid, maps, devices):
-        """Yields the devices that are mapped: of these files and, if the capabilities permit it, of examined ones."""
+    def mapped(self, pid, maps):
+        """Compares them with the usual device files and, if the capabilities permit it, examines each."""
         if len(maps) == LARGEST_MAPS:
             self.cut = "it has too many mappings"
-        examined = 0
+        examined, devices = 0, self.usual_files(pid)
         for file, addresses in mapped_files(maps).items():
-            device = devices.get(file, self.known.get(file))
-            if file not in devices and file not in self.known and not self.unreadable:
+            if file in devices:
+                yield True
+            elif not self.unreadable:
                 if examined == MOST_FILES:
                     self.cut = "it maps more than %d files" % MOST_FILES
                     continue
                 examined += 1
-                device = self.examine_mapping(pid, file, addresses)
-            if device:
-                yield device
+                if self.is_mapped(pid, addresses):
+                    yield True
 
-    def examine_mapping(self, pid, file, addresses):
-        """Returns the device that is mapped there; None if it is another file."""
+    def is_mapped(self, pid, addresses):
+        """Whether a device file is mapped there."""
         name = "-".join(address.lstrip("0") for address in addresses.split("-"))
         try:
-            examined, device = self.examine(self.machine.path(pid, "map_files/" + name))
-            # The process may have mapped another file there meanwhile, which says nothing about other processes.
-            if examined == file:
-                self.known[file] = device
-            return device
+            return self.examine(self.machine.path(pid, "map_files/" + name))[1]
         except FileNotFoundError:
             pass  # it was unmapped
         except OSError as error:
             if error.errno == errno.EPERM:  # the missing capability; a file on another user's FUSE mount has EACCES
                 self.unreadable = "the mappings of processes cannot be examined: %s" % error.strerror
-            elif not self.is_search:
+            else:
                 self.skipped = error.strerror
-        return None
+        return False
 
     def usual_files(self, pid):
-        """Returns the devices of the machine and of the container of a process, by file.
+        """Returns the device files of the machine and of the container of a process.
 
         The names are not listed, because a user chooses how many files a container has.
         """
-        devices, names = {}, ["nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"]
+        devices, names = set(), ["nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"]
         for name in names + ["nvidia%d" % minor for minor in range(FIRST_SHARED_MINOR)]:
             for root in (1, pid):
-                found = reading(self.examine, self.machine.path(root, "root/dev/" + name))
-                file, device = found.get("value", (None, None))
-                if device:
-                    devices[file] = device
+                file, is_device = reading(self.examine, self.machine.path(root, "root/dev/" + name)).get("value", (None, False))
+                if is_device:
+                    devices.add(file)
         return devices
 
 
@@ -163,11 +132,11 @@ def device_use(is_proven, unexamined=""):
 def device_uses(machine, pids):
     """Returns the DeviceUse of each of these processes."""
     try:
-        majors = majors_of(machine, ALL_DRIVERS)
+        majors = majors_of(machine)
     except OSError as error:
         return dict.fromkeys(pids, device_use(False, error.strerror))
     if not majors:
         return dict.fromkeys(pids, device_use(True))  # as on WSL
     memories = Memories(machine, time.monotonic() + machine.limit(READING_TIME, 0.5), READING_TIME, MOST_CHILDREN)
-    uses = memories.read(pids, lambda pid: DeviceFiles(machine, majors, False).use(pid))
+    uses = memories.read(pids, lambda pid: DeviceFiles(machine, majors).use(pid))
     return {pid: uses[pid] or device_use(False, memories.failures[pid]["reason"]) for pid in pids}

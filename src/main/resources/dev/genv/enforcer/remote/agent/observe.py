@@ -156,10 +156,8 @@ def observe(machine):
     facts["machine"]["beforeListing"] = machine.ticks()
     facts["gpu"], pids, tool_hangs = gpu_facts(machine)
     facts["processes"] = process_facts(machine, sorted(pids))
-    facts["holders"] = holder_facts(machine, set(pids) - set(request["reusedPids"]))
-    subjects = facts["processes"] + [holder["process"] for holder in facts["holders"]["holders"]]
-    facts["accounts"].update(account_facts(machine, etc + "/passwd", subjects))
-    facts["ancestors"] = ancestor_facts(machine, subjects)
+    facts["accounts"].update(account_facts(machine, etc + "/passwd", facts["processes"]))
+    facts["ancestors"] = ancestor_facts(machine, facts["processes"])
     facts["machine"]["beforeState"] = machine.ticks()
     facts["earlierState"], facts["state"], directory = last_state(machine, earlier)
     facts["access"] = access_facts(machine, directory["isWritable"])

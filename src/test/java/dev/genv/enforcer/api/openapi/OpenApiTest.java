@@ -359,7 +359,7 @@ class OpenApiTest {
 
     private static String type(RuleSetting setting) {
         return switch (setting.kind()) {
-            case MODE, REPORT_MODE -> "\"boolean\"";
+            case MODE -> "\"boolean\"";
             case LIMIT, MEMORY_LIMIT -> "[\"integer\",\"null\"]";
             case LIMITS_OF_USERS, MEMORY_LIMITS_OF_USERS -> "\"object\"";
         };

@@ -27,9 +27,7 @@ class FleetMemoryTest {
     }
 
     @Test
-    void unlistedProcessesAndSubordinateUidsCount() {
-        assertThat(bytesFor(host("a").devices(1).withUnlisted(process(7).uses(0))))
-                .isGreaterThanOrEqualTo(bytesFor(HOST));
+    void subordinateUidsCount() {
         assertThat(bytesFor(host("a").devices(1).with(process(7).uses(0)).subordinate(1000, 100_000, 65_536)))
                 .isGreaterThan(bytesFor(HOST));
     }

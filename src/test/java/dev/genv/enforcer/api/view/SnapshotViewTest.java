@@ -22,7 +22,7 @@ import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.HostDetails;
-import dev.genv.enforcer.model.Snapshot.Unlisted;
+import dev.genv.enforcer.model.Snapshot.Unexplained;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.testsupport.JsonTree;
@@ -91,19 +91,11 @@ class SnapshotViewTest {
                 null,
                 workload,
                 new GpuProcess.User("raz", GpuProcess.User.Source.ACCOUNT));
-        var holder = new GpuProcess(
-                new ProcessId(4711, 991_232),
-                1003L,
-                "python",
-                new Membership.Unknown("it is not readable"),
-                List.of(new DeviceUsage(0, null)),
-                new GpuProcess.Immunity(GpuProcess.Immunity.Kind.EXEMPT, "it is exempt"));
         var snapshot = new Snapshot(
                 "gpu-1",
                 List.of(listed),
-                new Unlisted(
-                        Map.of(0, Memory.ofMebibytes(4096)),
-                        List.of(new Unlisted.Holder(holder, 1_204_711, List.of(0)))),
+                new Unexplained(
+                        Map.of(1, Memory.ofMebibytes(512), 0, Memory.ofMebibytes(4096)), Set.of(0, 1), Set.of()),
                 List.of(),
                 List.of(),
                 Set.of(0),
@@ -118,10 +110,7 @@ class SnapshotViewTest {
                     "membership":{"by":"environ"},"workload":{"unit":"user@1000.service","container":{"id":"%s",
                     "engine":"podman","by":"delegated_cgroup"},"pod":{"uid":"2c48913c-b29f-11e7-9350-020968147796"},
                     "slurm_job":{"id":"7","by":"environ"}}}]},
-                    "gpu_unlisted":{"devices":[{"index":0,"gpu_memory":"4096mi"}],"processes":[{"pid":4711,
-                    "start_time":991232,"uid":1003,"command":"python","devices":[0],"used_devices":[0],"user":null,"user_by":null,"eid":null,
-                    "membership":{"by":"unknown"},"membership_unknown":"it is not readable",
-                    "immune":"it is exempt","since":1204711,"workload":null}]},
+                    "unexplained_memory":[{"index":0,"gpu_memory":"4096mi"},{"index":1,"gpu_memory":"512mi"}],
                     "not_observed":["every_process","attachments"],"envs":{"envs":[]},"devices":{"devices":[]}}\
                     """.formatted(id).replace("\n", ""));
     }

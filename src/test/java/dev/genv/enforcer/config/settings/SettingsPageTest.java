@@ -114,7 +114,6 @@ class SettingsPageTest {
                                     RuleSettings.variableOf(setting),
                                     RuleSettings.parserOf(setting.kind()).accepted(),
                                     setting.kind() == RuleSetting.Kind.MODE
-                                                    || setting.kind() == RuleSetting.Kind.REPORT_MODE
                                             ? rule.defaultMode().name().toLowerCase(Locale.ROOT)
                                             : "",
                                     setting.meaning())))

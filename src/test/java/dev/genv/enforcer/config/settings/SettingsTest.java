@@ -106,8 +106,6 @@ class SettingsTest {
         "NON_ENV_PROCESSES,false,OFF",
         "NON_ENV_PROCESSES,enforce,ENFORCE",
         "NON_ENV_PROCESSES,TRUE,ENFORCE",
-        "UNLISTED_PROCESSES,off,OFF",
-        "UNLISTED_PROCESSES,Audit,AUDIT",
         "MAX_DEVICES_PER_USER_MODE,off,OFF"
     })
     void readsTheModeOfARule(String variable, String value, RuleMode mode) throws InvalidSettingsException {
@@ -250,7 +248,6 @@ class SettingsTest {
         MAX_MEMORY_PER_USER      | 40x                  | expected an amount of memory such as 40g or 512mi
         MAX_MEMORY_FOR_USER      | john=1g,john=2g      | expected users with an amount of memory each, each once, such as john=40g,paul=512mi
         ENV_OWNER                | maybe                | expected off, audit or enforce
-        UNLISTED_PROCESSES       | enforce              | expected off or audit, because this rule only reports
         STATE_DIR                | relative             | expected an absolute path
         GENV_METRICS             | some                 | expected off, hosts or all
         REQUIRE_HOST_PID         | maybe                | expected true or false
@@ -404,6 +401,14 @@ class SettingsTest {
         assertThat(errors(Map.of(name, "x")))
                 .containsExactly(nameOf(name) + ": there is no such setting"
                         + (hint == null ? "" : "; did you mean " + hint + "?"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"off", "audit", "enforce"})
+    void refusesAReplacedSettingAndNamesWhatReplacesIt(String value) {
+        assertThat(errors(Map.of("UNLISTED_PROCESSES", value)))
+                .containsExactly("GENV_ENFORCER_UNLISTED_PROCESSES: there is no such setting; remove it: the problem"
+                        + " unexplained_memory reports this memory, above GENV_ENFORCER_UNLISTED_MEMORY");
     }
 
     @Test

@@ -68,11 +68,6 @@ class ViolationRegistryTest {
         quota@gpu-2 | gpu-1 unobserved; gpu-2 → quota@gpu-1
         | gpu-1 unobserved; gpu-2 → quota@gpu-1
 
-        an unlisted process while the search is incomplete, which a user can cause by many processes
-        unlisted-processes@gpu-1 non-env-processes@gpu-1:1 → unlisted-processes@gpu-1 non-env-processes@gpu-1:1
-        | gpu-1 unexamined → unlisted-processes@gpu-1
-        | gpu-1 →
-
         a host that was removed
         non-env-processes@gpu-1:1 quota@gpu-1,gpu-2 → non-env-processes@gpu-1:1 quota@gpu-1
         | gpu-2 unobserved → quota@gpu-1
@@ -391,7 +386,6 @@ class ViolationRegistryTest {
         var host = host(words.getFirst());
         return switch (words.getLast()) {
             case "unobserved" -> host.missing(SnapshotPart.values());
-            case "unexamined" -> host.withUnexaminedProcesses();
             case String what when what.startsWith("missing") -> host.with(what);
             case String what
             when what.startsWith("+ ") -> host.with(what.substring(2).split(" \\+ ", -1));

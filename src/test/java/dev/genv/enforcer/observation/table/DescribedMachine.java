@@ -2,7 +2,6 @@ package dev.genv.enforcer.observation.table;
 
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.testsupport.fake.FakeProc.FakeProcess;
-import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.io.Closeable;
 import java.io.IOException;
@@ -119,17 +118,6 @@ final class DescribedMachine extends FakeMachine implements AutoCloseable {
 
     FakeProcess process(int pid, long uid, String... environ) throws IOException {
         return proc.process(pid).uid(uid).environ(environ);
-    }
-
-    /** Loads a driver, for which {@code /dev/zero} is the device file of this GPU. */
-    void driver(String uuid) throws IOException {
-        DeviceFileHolder.write(proc.root(), uuid);
-    }
-
-    /** Has a process hold that device file. */
-    void holdsGpu(int pid) throws IOException {
-        Files.createSymbolicLink(
-                Files.createDirectory(proc.root().resolve(pid + "/fd")).resolve("3"), DeviceFileHolder.FILE);
     }
 
     void noProcess(int pid) throws IOException {

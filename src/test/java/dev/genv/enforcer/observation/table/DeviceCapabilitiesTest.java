@@ -5,11 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.testsupport.Requirements;
-import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
 import java.io.IOException;
@@ -43,7 +41,7 @@ class DeviceCapabilitiesTest {
         fake.useRealTime();
         fake.tool.gpus(1);
         proc = fake.proc.root();
-        DeviceFileHolder.write(proc, FakeNvidiaSmi.uuid(0));
+        DeviceFileHolder.write(proc);
     }
 
     /** As in the documented container, which has neither capability. */
@@ -53,7 +51,7 @@ class DeviceCapabilitiesTest {
         var close = "import os, signal\nsignal.signal(signal.SIGUSR1, lambda *_: os.closerange(3, 100))";
         try (var holder = DeviceFileHolder.start(Map.of(), close)) {
             holder.release();
-            DeviceFileHolder.write(proc, FakeNvidiaSmi.uuid(0), holder.pid());
+            DeviceFileHolder.write(proc, holder.pid());
             fake.tool.process(0, holder.pid(), "1");
             assertThat(terminate(limited).detail()).contains("its open files cannot be examined");
             Files.createSymbolicLink(
@@ -84,30 +82,5 @@ class DeviceCapabilitiesTest {
         var results = new ArrayList<Result>();
         host.execute(List.of(new Action.Terminate("gpu-1", process)), (_, result) -> results.add(result));
         return results.getFirst();
-    }
-
-    /** Root without capabilities stands for root at another user's FUSE mount. */
-    @Test
-    void mappedFileThatRefusesRootHidesNoMappingOfOtherProcesses() throws Exception {
-        var refused =
-                Files.createFile(Files.createDirectory(folder.resolve("mount")).resolve("file"));
-        Files.setAttribute(refused.getParent(), "unix:mode", 0700);
-        Files.setAttribute(refused.getParent(), "unix:uid", 65534);
-        map(4_000_002, Path.of("/etc/passwd"), refused); // the newest process of a user is examined first
-        map(4_000_001, DeviceFileHolder.FILE, DeviceFileHolder.FILE);
-        fake.tool.gpuLines("0, %s, 4096\n".formatted(FakeNvidiaSmi.uuid(0)));
-        var limited = fake.host("setpriv", "--bounding-set", "-dac_override,-dac_read_search");
-        for (var i = 0; i < 4; i++) {
-            limited.observe(Set.of());
-        }
-        var found = limited.observe(Set.of()).unlisted().processes();
-        assertThat(found).extracting(GpuProcess::pid).containsExactly(4_000_001);
-    }
-
-    /** Adds a process with one mapping, whose file may be another one than the one that is listed. */
-    private void map(int pid, Path listed, Path mapped) throws IOException {
-        var process = fake.proc.process(pid);
-        Files.createDirectory(process.file("fd"));
-        Files.createSymbolicLink(DeviceFileHolder.writeMapping(process, listed), mapped);
     }
 }

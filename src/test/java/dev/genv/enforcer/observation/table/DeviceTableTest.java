@@ -9,10 +9,9 @@ import dev.genv.enforcer.enforcement.host.Machine.SignalResult.Kind;
 import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.host.HostFacts.HolderFacts;
+import dev.genv.enforcer.host.ObservationRequest;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.Snapshot.Unlisted;
 import dev.genv.enforcer.observation.table.FakeMachine.Hands;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
@@ -20,7 +19,6 @@ import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.DeviceFileHolder;
-import dev.genv.enforcer.testsupport.linux.SteppedProcess;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,7 +26,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.assertj.core.groups.Tuple;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -36,12 +33,11 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What both hands find of listed and unlisted processes that use a device file. {@code /dev/zero} (1:5) stands for a device of the driver.
+ * Whether both hands find that a process uses a device file. {@code /dev/zero} (1:5) stands for a device of the driver.
  * A {@code /proc} with such a driver has fake processes and links to real ones, so that no other process is found.
  */
 @Timeout(600)
@@ -52,7 +48,6 @@ class DeviceTableTest {
     private static final SignalResult WITHOUT_DEVICE = SignalResult.of(Kind.WITHOUT_DEVICE);
     private static final Path NO_DEVICE = Path.of("/etc/passwd");
     private static final Path OTHER_DEVICE = Path.of("/dev/null");
-    private static final Map<String, String> MEMBER = Map.of("GENV_ENVIRONMENT_ID", "15971");
 
     @Parameter
     Hands hands;
@@ -68,7 +63,7 @@ class DeviceTableTest {
         fake = new FakeMachine(hands, folder);
         fake.useRealTime();
         fake.tool.gpus(1);
-        link();
+        DeviceFileHolder.write(proc());
         host = fake.host();
     }
 
@@ -159,7 +154,7 @@ class DeviceTableTest {
         var process = new FakeProc(proc()).process(child.pid()).uid(1003);
         Files.createDirectory(process.file("fd"));
         Files.createDirectory(process.file("task"));
-        DeviceFileHolder.write(proc(), FakeNvidiaSmi.uuid(0));
+        DeviceFileHolder.write(proc());
         smi().process(0, child.pid(), "1");
         return process;
     }
@@ -188,106 +183,6 @@ class DeviceTableTest {
         assertThat(result.outcome()).isEqualTo(Outcome.FAILED);
         assertThat(result.detail()).contains("it is listed, but its open files cannot be examined");
         assertThat(child.isAlive()).isTrue();
-    }
-
-    private Snapshot observe(int times) throws Exception {
-        var snapshot = observe();
-        for (var i = 1; i < times; i++) {
-            snapshot = observe();
-        }
-        return snapshot;
-    }
-
-    private void use(int mebibytes) throws IOException {
-        smi().gpuLines("0, %s, %d\n".formatted(FakeNvidiaSmi.uuid(0), mebibytes));
-    }
-
-    private void link(int... pids) throws IOException {
-        DeviceFileHolder.write(proc(), FakeNvidiaSmi.uuid(0), pids);
-    }
-
-    /** A fork without an execve(2) leaves the mappings of the parent to the child. */
-    @Test
-    void workerOfAListedProcessProvesNoUse(@TempDir Path folder) throws Exception {
-        try (var holder = SteppedProcess.start(folder, MEMBER, "hold:" + DeviceFileHolder.FILE, "fork", "fork")) {
-            var parent = holder.leftBehind(0);
-            var middle = holder.leftBehind(1);
-            link(parent, middle, holder.pid());
-            smi().process(0, parent, "100");
-            use(4096);
-            assertThat(observe(6).unlisted().holders())
-                    .hasSize(2)
-                    .allSatisfy(worker -> assertThat(worker.used()).isEmpty());
-            smi().noProcesses();
-            assertThat(observe(2).unlisted().holders())
-                    .extracting(each -> each.process().pid(), Unlisted.Holder::used)
-                    .contains(Tuple.tuple(middle, List.of(0)), Tuple.tuple(holder.pid(), List.of(0)));
-        }
-    }
-
-    private FakeProc.FakeProcess holder(int pid, Path file) throws IOException {
-        var process = fake.proc.process(pid);
-        Files.createSymbolicLink(Files.createDirectories(process.file("fd")).resolve("3"), file);
-        return process;
-    }
-
-    private HolderFacts holders() {
-        return await("answers in time, also on a slow machine")
-                .until(
-                        () -> fake.observe().holders(),
-                        search -> !search.incomplete().contains("not answer"));
-    }
-
-    private static List<Integer> pids(HolderFacts found) {
-        return found.holders().stream().map(each -> each.process().pid()).toList();
-    }
-
-    @Test
-    void searchSkipsAFileThatCannotBeExamined() throws IOException {
-        refuse(holder(5, DeviceFileHolder.FILE).file("fd/0"));
-        assertThat(pids(holders())).containsExactly(5);
-        assertThat(holders().incomplete())
-                .startsWith("the open files of a process cannot be examined")
-                .contains("Too many levels of symbolic links");
-    }
-
-    /**
-     * As if the service lacked the privilege to examine {@code map_files}. A user's own file system can give a path any numbers, but no
-     * user can open a device file there.
-     */
-    @ParameterizedTest
-    @CsvSource({"0100002, true", "010100000, false"})
-    void searchComparesAMappingWithFilesThatWereOpened(String flags, boolean isMapped) throws IOException {
-        var process = holder(5, DeviceFileHolder.FILE);
-        Files.writeString(
-                Files.createDirectories(process.file("fdinfo")).resolve("3"),
-                "pos:\t0\nflags:\t%s\nmnt_id:\t22\n".formatted(flags));
-        DeviceFileHolder.writeMapping(process, DeviceFileHolder.FILE);
-        assertThat(holders().holders()).singleElement().satisfies(holder -> {
-            assertThat(holder.minors()).containsExactly(DeviceFileHolder.MINOR);
-            assertThat(holder.mapped()).isEqualTo(isMapped ? List.of(DeviceFileHolder.MINOR) : List.of());
-        });
-    }
-
-    @Test
-    void searchIgnoresListedProcessesAndKernelThreads() throws IOException {
-        for (var pid : List.of(5, 6, 7)) {
-            holder(pid, DeviceFileHolder.FILE);
-        }
-        fake.proc.process(7).kernelThread();
-        fake.list(6);
-        assertThat(pids(holders())).containsExactly(5);
-    }
-
-    @Test
-    void searchReportsAProcessWithTooManyFiles() throws IOException {
-        var process = holder(5, NO_DEVICE);
-        for (var i = 10; i <= HolderFacts.MOST_FILES + 10; i++) {
-            Files.createSymbolicLink(process.file("fd/" + i), NO_DEVICE);
-        }
-        holder(6, DeviceFileHolder.FILE);
-        assertThat(holders().incomplete()).contains("more than 16384 open files");
-        assertThat(pids(holders())).containsExactly(6);
     }
 
     /** Lines of the drivers, and what becomes of the signal to a process that has {@code /dev/null} (1:3) open or nothing. */
@@ -345,7 +240,7 @@ class DeviceTableTest {
 
     private SignalResult signal(Child child) throws Exception {
         var machine = fake.machine();
-        machine.observe(FakeMachine.REQUEST);
+        machine.observe(new ObservationRequest(Set.of()));
         var results = new ArrayList<SignalResult>();
         machine.signal(
                 List.of(new SignalRequest(new ProcessId(child.pid(), 1000), false)),

@@ -79,8 +79,7 @@ class FactTableTest {
                 "\n",
                 List.of(
                         observation.processes().toString(),
-                        observation.unlisted().processes().toString(),
-                        observation.unlisted().memory().toString(),
+                        observation.unexplained().memory().toString(),
                         observation.environments().toString(),
                         observation.devices().toString(),
                         observation.listedDevices().stream().sorted().toList().toString(),

@@ -126,22 +126,18 @@ class FakeMachine {
         return new ObservedHost(settings(), machine(prefix));
     }
 
-    /** With a search for processes that hold devices. */
-    static final ObservationRequest REQUEST = new ObservationRequest(
-            Set.of(),
-            Set.of(),
-            false,
-            false,
-            true,
-            Set.of(),
-            List.of(),
-            List.of(),
-            Set.of(),
-            0,
-            List.of(),
-            SubordinateUids.NONE);
-
     HostFacts observe() throws Exception {
-        return machine().observe(REQUEST);
+        return machine()
+                .observe(new ObservationRequest(
+                        Set.of(),
+                        Set.of(),
+                        false,
+                        false,
+                        List.of(),
+                        List.of(),
+                        Set.of(),
+                        0,
+                        List.of(),
+                        SubordinateUids.NONE));
     }
 }

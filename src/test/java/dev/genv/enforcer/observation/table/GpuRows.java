@@ -5,9 +5,6 @@ import static dev.genv.enforcer.model.SnapshotPart.PROCESSES;
 import static dev.genv.enforcer.observation.table.FactRow.row;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Membership;
-import dev.genv.enforcer.model.Membership.MembershipSource;
 import java.nio.file.Files;
 import java.util.List;
 
@@ -43,56 +40,28 @@ final class GpuRows {
             row(
                             "memory that the driver does not report",
                             machine -> machine.listDevices("0, GPU-0, 1542\n1, GPU-1, [N/A]\n", 0))
-                    .check(seen ->
-                            assertThat(seen.unlisted().doubts().unknown()).containsExactly(1)),
-            row("a process that holds a GPU without being listed", machine -> {
-                        machine.listDevices("0, GPU-0, 1542\n1, GPU-1, 4096\n", 0);
-                        machine.process(900, DescribedMachine.BOB);
-                        machine.driver("GPU-1");
-                        machine.holdsGpu(900);
-                    })
-                    .thenUnchanged(3)
-                    .problem("GPU_UNLISTED: process 900 of uid 1004 (python) holds device 1, but is not listed; 4096"
-                            + " MiB on device 1 belong to no listed process")
-                    .check(seen -> assertThat(seen.unlisted().processes()).hasSize(1)),
-            row("a process that holds a GPU and has overwritten its environ", machine -> {
-                        machine.listDevices("0, GPU-0, 1542\n1, GPU-1, 4096\n", 0);
-                        machine.process(901, DescribedMachine.BOB, "GENV_ENVIRONMENT_ID=a");
-                        machine.process(900, DescribedMachine.BOB, "HOME=/")
-                                .overwrite()
-                                .parent(901);
-                        machine.driver("GPU-1");
-                        machine.holdsGpu(900);
-                    })
-                    .thenUnchanged(3)
-                    .problem("GPU_UNLISTED: process 900 of uid 1004 (python) holds device 1, but is not listed; 4096"
-                            + " MiB on device 1 belong to no listed process")
-                    .check(seen -> assertThat(seen.unlisted().processes())
-                            .singleElement()
-                            .satisfies(process -> {
-                                assertThat(process.membership()).isEqualTo(new Membership.InEnvironment("a"));
-                                assertThat(process.membershipBy()).isEqualTo(MembershipSource.ANCESTOR);
-                            })),
-            row("another process with the pid of a listed one that has exited, as a holder", machine -> {
+                    .check(seen -> assertThat(seen.unexplained().unknown()).containsExactly(1)),
+            row(
+                            "memory that belongs to no listed process",
+                            machine -> machine.listDevices("0, GPU-0, 1542\n1, GPU-1, 4096\n", 0))
+                    .thenUnchanged(2)
+                    .problem(
+                            "UNEXPLAINED_MEMORY: 4096 MiB on GPU 1 belong to no listed process; `fuser -v /dev/nvidia1` shows which"
+                                    + " processes hold the GPU")
+                    .check(seen -> assertThat(seen.unexplained().memory()).containsOnlyKeys(1)),
+            row("memory of a process that has exited, and another process with its pid", machine -> {
                         machine.listProcesses("GPU-0, 900, 9000\n", 0);
                         machine.listDevices("0, GPU-0, 9000\n1, GPU-1, 0\n", 0);
-                        machine.driver("GPU-0");
                     })
                     .thenUnchanged(3)
-                    .then(machine -> {
-                        machine.process(900, DescribedMachine.BOB).startTime(1);
-                        machine.holdsGpu(900);
-                    })
-                    .thenUnchanged(1)
+                    .then(machine -> machine.process(900, DescribedMachine.BOB).startTime(1))
                     .problem(
                             "PID_REUSED: process 900 of uid 1004 (python) was started after its pid was listed: the listed"
                                     + " process has exited")
                     .problem(
-                            "GPU_UNLISTED: process 900 of uid 1004 (python) holds device 0, but is not listed; 9000 MiB on"
-                                    + " device 0 belong to no listed process")
-                    .check(seen -> assertThat(seen.unlisted().processes())
-                            .extracting(GpuProcess::pid)
-                            .containsExactly(900)),
+                            "UNEXPLAINED_MEMORY: 9000 MiB on GPU 0 belong to no listed process; `fuser -v /dev/nvidia0` shows which"
+                                    + " processes hold the GPU")
+                    .check(seen -> assertThat(seen.processes()).isEmpty()),
             row("no program", machine -> Files.delete(machine.tool.path()))
                     .problem("GPU_TOOL_FAILED: FOLDER/bin/nvidia-smi is not a program")
                     .missing(PROCESSES),

@@ -156,8 +156,6 @@ class RealDirectoryTest {
                                 Set.of(),
                                 false,
                                 false,
-                                false,
-                                Set.of(),
                                 List.of(),
                                 List.of(),
                                 Set.of(),

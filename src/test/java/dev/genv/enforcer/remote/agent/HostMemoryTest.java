@@ -8,7 +8,6 @@ import dev.genv.enforcer.host.HostFacts.AccountFacts;
 import dev.genv.enforcer.host.HostFacts.AccountFacts.TextFile;
 import dev.genv.enforcer.host.HostFacts.GpuFacts;
 import dev.genv.enforcer.host.HostFacts.GpuFacts.ToolOutput;
-import dev.genv.enforcer.host.HostFacts.HolderFacts;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts.Kernels;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;
@@ -38,7 +37,6 @@ class HostMemoryTest {
 
     private AccountFacts accounts = SAMPLE.accounts();
     private GpuFacts gpu = SAMPLE.gpu();
-    private HolderFacts holders = SAMPLE.holders();
     private Kernels kernels = Kernels.NONE;
     private boolean toolHangs;
 
@@ -105,7 +103,6 @@ class HostMemoryTest {
         # that it is not asked is no answer
         status TIMEOUT; see; status SKIPPED; pass 0; see; status TIMEOUT; pass 0; see; pass 0; status answers; see | status, -, status, -
         1:7=TIMEOUT 2:7=answers 3:7=DENIED; see                                | 1:7
-        holder 1:7=TIMEOUT; see                                                | 1:7
         # a process that is skipped does not extend its pause
         1:7=TIMEOUT; pass -1; 1:7=SKIPPED; see; 1:7=NO_TIME; see; pass 1; see  | 1:7, 1:7, -
         # a pause ends with the process, also if another one has its pid
@@ -122,9 +119,6 @@ class HostMemoryTest {
                 case "status" -> gpu = SAMPLE.gpu().withStatus(status(words[1]));
                 case "kernels" ->
                     kernels = words[1].equals("hang") ? HANG : words[1].equals("found") ? FOUND : Kernels.NONE;
-                case "holder" ->
-                    holders = new HolderFacts(
-                            List.of(), List.of(new HolderFacts.Holder(process(words[1]), List.of(0), List.of())), "");
                 default ->
                     memory.recordProcesses(
                             Stream.of(words).map(HostMemoryTest::process).toList(),
@@ -180,7 +174,6 @@ class HostMemoryTest {
                 gpu,
                 SAMPLE.processes(),
                 SAMPLE.ancestors(),
-                holders,
                 SAMPLE.earlierState(),
                 SAMPLE.state(),
                 new LivenessFacts(Reading.of(List.of()), kernels),

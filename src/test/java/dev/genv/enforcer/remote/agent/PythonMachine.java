@@ -85,7 +85,6 @@ final class PythonMachine {
         nvidiaSmi = new FakeNvidiaSmi(folder.resolve("bin")).gpus(2);
         request = firstRequest()
                 .put("nonce", NONCE)
-                .put("deviceHolders", false)
                 .put("deadline", Long.MAX_VALUE)
                 .put(
                         "boot",

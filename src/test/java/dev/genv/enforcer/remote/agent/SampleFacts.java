@@ -11,7 +11,6 @@ import dev.genv.enforcer.host.HostFacts.AccessFacts;
 import dev.genv.enforcer.host.HostFacts.AccountFacts;
 import dev.genv.enforcer.host.HostFacts.EnforcerFacts;
 import dev.genv.enforcer.host.HostFacts.GpuFacts;
-import dev.genv.enforcer.host.HostFacts.HolderFacts;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts;
 import dev.genv.enforcer.host.HostFacts.MachineFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;
@@ -78,19 +77,6 @@ public final class SampleFacts {
                     Reading.of(bytes("0::/x\n")),
                     Reading.of(bytes("9\t1")),
                     Reading.of(bytes("9 (x) S")))),
-            new HolderFacts(
-                    List.of(bytes("Device Minor: \t 0\n")),
-                    List.of(new HolderFacts.Holder(
-                            new ProcessFacts(
-                                    10,
-                                    Reading.of(bytes("10 (x) S")),
-                                    Reading.of(1000L),
-                                    Reading.of(ENVIRON),
-                                    Reading.failed(Failure.SKIPPED, ""),
-                                    Reading.of(bytes("10 (x) S"))),
-                            List.of(0),
-                            List.of(0))),
-                    "the search ended"),
             new StateFacts(
                     new StateFacts.Directory.Absent(),
                     LOCK,

@@ -9,7 +9,7 @@ import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.HostDetails;
-import dev.genv.enforcer.model.Snapshot.Unlisted;
+import dev.genv.enforcer.model.Snapshot.Unexplained;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.SubordinateUids;
 import java.time.Duration;
@@ -36,13 +36,11 @@ public final class HostBuilder {
     private final Set<Integer> listedByTool = new TreeSet<>();
     private final List<EnvBuilder> environments = new ArrayList<>();
     private final List<GpuProcessBuilder> processes = new ArrayList<>();
-    private final List<GpuProcessBuilder> unlisted = new ArrayList<>();
-    private final List<GpuProcessBuilder> idle = new ArrayList<>();
+    private final Set<Integer> unexplained = new TreeSet<>();
     private final Map<Integer, Long> uidsOfPids = new HashMap<>();
     private final List<SubordinateUids.Range> subordinates = new ArrayList<>();
     private final Set<Integer> suspected = new TreeSet<>();
     private final Set<Integer> unknown = new TreeSet<>();
-    private boolean everyProcessExamined = true;
     private final Set<SnapshotPart> missing = EnumSet.noneOf(SnapshotPart.class);
 
     private HostBuilder(String name) {
@@ -93,9 +91,9 @@ public final class HostBuilder {
         return this;
     }
 
-    /** Adds processes that hold devices with unexplained memory without being listed. */
-    public HostBuilder withUnlisted(GpuProcessBuilder... more) {
-        unlisted.addAll(List.of(more));
+    /** Adds devices on which memory is not explained for long. */
+    public HostBuilder memoryUnexplained(Integer... devices) {
+        unexplained.addAll(List.of(devices));
         return this;
     }
 
@@ -108,12 +106,6 @@ public final class HostBuilder {
     /** Adds devices on which memory has not been explained for long. */
     public HostBuilder memorySuspected(Integer... devices) {
         suspected.addAll(List.of(devices));
-        return this;
-    }
-
-    /** Has the search for unlisted processes leave out some. */
-    public HostBuilder withUnexaminedProcesses() {
-        everyProcessExamined = false;
         return this;
     }
 
@@ -148,7 +140,7 @@ public final class HostBuilder {
                 processes.stream()
                         .map(process -> process.build(new SubordinateUids(subordinates)))
                         .toList(),
-                unlisted(),
+                unexplained(),
                 environments.stream().map(EnvBuilder::build).toList(),
                 inState.stream().map(this::device).toList(),
                 listedByTool,
@@ -172,18 +164,9 @@ public final class HostBuilder {
                         statuses));
     }
 
-    private Unlisted unlisted() {
-        var using = unlisted.stream()
-                .map(GpuProcessBuilder::build)
-                .map(process -> new Unlisted.Holder(process, 0, process.devices()));
-        var holders = Stream.concat(
-                        using, idle.stream().map(process -> new Unlisted.Holder(process.build(), 0, List.of())))
-                .toList();
-        var memory = holders.stream()
-                .flatMap(holder -> holder.process().devices().stream())
-                .distinct()
-                .collect(Collectors.toMap(index -> index, _ -> Memory.ofMebibytes(1024)));
-        return new Unlisted(memory, new Unlisted.Doubts(suspected, unknown), holders, everyProcessExamined);
+    private Unexplained unexplained() {
+        var memory = unexplained.stream().collect(Collectors.toMap(index -> index, _ -> Memory.ofMebibytes(1024)));
+        return new Unexplained(memory, suspected, unknown);
     }
 
     /** Returns a fleet of this host only, as the service's node. */
@@ -205,9 +188,6 @@ public final class HostBuilder {
         switch (kind) {
             case "env" -> environments.add(environment(words));
             case "process" -> processes.add(process(words));
-            case "unlisted" -> unlisted.add(process(words));
-            // The files of devices are open, and prove no use of them.
-            case "opened" -> idle.add(process(words));
             case "missing" -> missing(SnapshotPart.valueOf(words.remove()));
             case "shell" -> uidsOfPids.put(number(words), (long) number(words));
             case "subordinate" -> subordinate(number(words), number(words), number(words));

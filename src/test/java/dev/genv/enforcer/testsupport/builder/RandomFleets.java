@@ -15,7 +15,7 @@ import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.HostDetails;
-import dev.genv.enforcer.model.Snapshot.Unlisted;
+import dev.genv.enforcer.model.Snapshot.Unexplained;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.SubordinateUids;
 import java.util.ArrayList;
@@ -111,9 +111,7 @@ public final class RandomFleets {
         return new Snapshot(
                 snapshot.host(),
                 shuffled(processes),
-                new Unlisted(
-                        snapshot.unlisted().memory(),
-                        shuffled(snapshot.unlisted().holders())),
+                snapshot.unexplained(),
                 shuffled(snapshot.environments()),
                 shuffled(devices),
                 new HashSet<>(shuffled(List.copyOf(snapshot.listedDevices()))),
@@ -159,7 +157,7 @@ public final class RandomFleets {
         return new Snapshot(
                 host,
                 processes,
-                unlisted(count, environments, devices),
+                Unexplained.NONE,
                 environments,
                 devices,
                 listed,
@@ -168,16 +166,6 @@ public final class RandomFleets {
                 missing(),
                 List.of(),
                 HostDetails.NONE);
-    }
-
-    private Unlisted unlisted(int devices, List<Environment> environments, List<Device> described) {
-        var holders = devices == 0 || oneIn(4)
-                ? List.<Unlisted.Holder>of()
-                : IntStream.range(0, smallNumber(6))
-                        .mapToObj(number -> process(3000 + number, devices, environments, described))
-                        .map(process -> new Unlisted.Holder(process, 0, oneIn(4) ? List.of() : process.devices()))
-                        .toList();
-        return new Unlisted(Map.of(), holders);
     }
 
     private Set<SnapshotPart> missing() {

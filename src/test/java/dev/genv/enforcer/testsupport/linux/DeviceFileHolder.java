@@ -15,7 +15,6 @@ import java.util.Map;
  */
 public final class DeviceFileHolder implements AutoCloseable {
     public static final int MINOR = 5;
-    private static final String UUID_OF_NO_GPU = "GPU-00000000-0000-4000-8000-000000000000";
 
     /** The addresses of {@link #writeMapping}. */
     public static final String RANGE = "7f0000000000-7f0000001000";
@@ -55,23 +54,8 @@ public final class DeviceFileHolder implements AutoCloseable {
         return new DeviceFileHolder(child, file);
     }
 
-    /**
-     * Fills a {@code /proc} with links to these processes of the real one, and with a driver.
-     *
-     * @param uuid of the GPU whose file is {@code /dev/zero}
-     */
-    public static void write(Path proc, String uuid, int... pids) throws IOException {
-        writeDriver(proc, uuid, MAJOR, MINOR);
-        for (var pid : pids) {
-            var link = proc.resolve(Integer.toString(pid));
-            if (!Files.exists(link)) {
-                Files.createSymbolicLink(link, Path.of("/proc", Integer.toString(pid)));
-            }
-        }
-    }
-
-    /** Writes a driver with this major number, and with this minor number of the GPU, besides another GPU. */
-    public static void writeDriver(Path proc, String uuid, int major, int minor) throws IOException {
+    /** Fills a {@code /proc} with links to these processes of the real one, and with a driver, whose device file is {@code /dev/zero}. */
+    public static void write(Path proc, int... pids) throws IOException {
         Files.writeString(proc.resolve("devices"), """
                 Character devices:
                 %3d nvidia
@@ -79,9 +63,13 @@ public final class DeviceFileHolder implements AutoCloseable {
 
                 Block devices:
                   5 nvidia
-                """.formatted(major));
-        writeGpu(proc, "0000:01:00.0", UUID_OF_NO_GPU, minor - 1);
-        writeGpu(proc, "0000:07:00.0", uuid, minor);
+                """.formatted(MAJOR));
+        for (var pid : pids) {
+            var link = proc.resolve(Integer.toString(pid));
+            if (!Files.exists(link)) {
+                Files.createSymbolicLink(link, Path.of("/proc", Integer.toString(pid)));
+            }
+        }
     }
 
     /** Writes one mapping of a file, and returns the place of its link. */
@@ -92,14 +80,6 @@ public final class DeviceFileHolder implements AutoCloseable {
                 "%s rw-s 00000000 %02x:%02x %d  /any name\n"
                         .formatted(RANGE, device >>> 8, device & 0xff, (long) Files.getAttribute(file, "unix:ino")));
         return Files.createDirectories(process.file("map_files")).resolve(RANGE);
-    }
-
-    private static void writeGpu(Path proc, String address, String uuid, int minor) throws IOException {
-        var folder = Files.createDirectories(proc.resolve("driver/nvidia/gpus").resolve(address));
-        Files.writeString(
-                folder.resolve("information"),
-                "Model: \t\t NVIDIA A100\nIRQ:   \t\t 16\nGPU UUID: \t %s\nBus Location: \t %s\nDevice Minor: \t %d\n"
-                        .formatted(uuid, address, minor));
     }
 
     public int pid() {
