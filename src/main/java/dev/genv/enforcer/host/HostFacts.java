@@ -172,8 +172,8 @@ public record HostFacts(
      *     of no process of the same real uid that has overwritten its own
      * @param executable {@link Reading.Failure#UNTRUSTED} if another user than root can change the file, or if its file system does not show
      *     it; {@link Reading.Failure#SKIPPED} for an ancestor
-     * @param cgroup at most {@value #LARGEST_CGROUP} bytes of {@code /proc/PID/cgroup}; {@link Reading.Failure#SKIPPED} if it is known from
-     *     an earlier observation, and for an ancestor
+     * @param cgroup at most {@value #LARGEST_CGROUP} bytes of {@code /proc/PID/cgroup}; {@link Reading.Failure#SKIPPED} for an
+     *     ancestor, and if the answer would be too long
      * @param namespacePids {@code NSpid} of {@code /proc/PID/status}: the pids in its PID namespaces, the innermost one last
      * @param parent that of {@code before}; {@link Reading.Failure#SKIPPED} for an ancestor
      * @param uidMap {@code /proc/PID/uid_map}; {@link Reading.Failure#SKIPPED} for an ancestor
@@ -237,8 +237,6 @@ public record HostFacts(
          * @param digest the SHA-256 of a longer value in hexadecimal; otherwise empty
          * @param wellFormed whether it is empty, or no title that extends from the arguments into it, and every string of it is a name that
          *     is not empty, an equals sign and a value, and the last one ends with a zero byte
-         * @param slurmJob the value of the last {@code SLURM_JOB_ID}; empty if there is none, or if it is longer than {@value #LONGEST_JOB}
-         *     bytes and therefore no number of a job
          * @param thread the stats of the thread whose environ it is; null if it is the first one
          */
         public record EnvironFacts(
@@ -246,17 +244,14 @@ public record HostFacts(
                 Bytes id,
                 String digest,
                 boolean wellFormed,
-                Bytes slurmJob,
                 @Nullable ThreadStats thread) {
             /** Creates the facts of an environ that was read from the first thread. */
-            public EnvironFacts(long size, Bytes id, String digest, boolean wellFormed, Bytes slurmJob) {
-                this(size, id, digest, wellFormed, slurmJob, null);
+            public EnvironFacts(long size, Bytes id, String digest, boolean wellFormed) {
+                this(size, id, digest, wellFormed, null);
             }
 
             /** genv's own ids are pids and the ids of Jupyter kernels. */
             public static final int LONGEST_ID = 4096;
-
-            public static final int LONGEST_JOB = 16;
 
             /** {@code /proc/PID/task/TID/stat} before and after the environ of that thread was read. */
             public record ThreadStats(Bytes before, Bytes after) {}

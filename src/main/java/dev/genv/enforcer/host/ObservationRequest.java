@@ -9,7 +9,6 @@ import java.util.Set;
  * What an observation needs besides what every one gathers.
  *
  * @param verified the processes whose exit the service waits for
- * @param attributed the processes whose cgroups need not be read, because their workload is remembered
  * @param deviceMemory whether the used memory of the devices must not be older than the list of the processes
  * @param deviceStatus whether to ask what the driver measures on the devices
  * @param first the pids of the processes whose environs are read before the others of their owners
@@ -21,7 +20,6 @@ import java.util.Set;
  */
 public record ObservationRequest(
         Set<ProcessId> verified,
-        Set<ProcessId> attributed,
         boolean deviceMemory,
         boolean deviceStatus,
         List<Integer> first,
@@ -30,14 +28,13 @@ public record ObservationRequest(
         int moreAccounts,
         List<String> users,
         SubordinateUids subordinateUids) {
-    /** Creates the request of an observation that explains all used memory, and knows no workload. */
+    /** Creates the request of an observation that explains all used memory. */
     public ObservationRequest(Set<ProcessId> verified) {
-        this(verified, Set.of(), false, false, List.of(), List.of(), Set.of(), 0, List.of(), SubordinateUids.NONE);
+        this(verified, false, false, List.of(), List.of(), Set.of(), 0, List.of(), SubordinateUids.NONE);
     }
 
     public ObservationRequest {
         verified = Set.copyOf(verified);
-        attributed = Set.copyOf(attributed);
         first = List.copyOf(first);
         accounts = List.copyOf(accounts);
         knownUids = Set.copyOf(knownUids);

@@ -12,20 +12,15 @@ import java.util.stream.IntStream;
 /** Parses {@code /proc/PID/environ}: entries that end in a zero byte, with arbitrary content. */
 public final class Environ {
     private static final byte[] VARIABLE = "GENV_ENVIRONMENT_ID=".getBytes(StandardCharsets.US_ASCII);
-    private static final byte[] SLURM_VARIABLE = "SLURM_JOB_ID=".getBytes(StandardCharsets.US_ASCII);
 
     /** genv's own ids are pids and the ids of Jupyter kernels. */
     private static final int LONGEST_ID = 4096;
 
     private Environ() {}
 
-    /** The values of the last {@code GENV_ENVIRONMENT_ID} and {@code SLURM_JOB_ID}, each empty if there is none. */
-    @SuppressWarnings("ArrayRecordComponent") // nothing compares them
-    public record Values(byte[] id, byte[] slurmJob) {}
-
-    public static Values values(byte[] environ) {
+    /** Returns the value of the last {@code GENV_ENVIRONMENT_ID}, empty if there is none. */
+    public static byte[] value(byte[] environ) {
         byte[] id = {};
-        byte[] slurmJob = {};
         for (int start = 0, end; start < environ.length; start = end + 1) {
             end = start;
             while (end < environ.length && environ[end] != 0) {
@@ -33,11 +28,9 @@ public final class Environ {
             }
             if (startsWith(environ, start, end, VARIABLE)) {
                 id = Arrays.copyOfRange(environ, start + VARIABLE.length, end);
-            } else if (startsWith(environ, start, end, SLURM_VARIABLE)) {
-                slurmJob = Arrays.copyOfRange(environ, start + SLURM_VARIABLE.length, end);
             }
         }
-        return new Values(id, slurmJob);
+        return id;
     }
 
     /**

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param membershipBy by what the membership was decided
  * @param usage one entry for each device, in the order of the devices
  * @param immunity why it is never terminated; null if it may be
- * @param workload what it belongs to besides; null if its cgroup shows that it belongs to nothing
+ * @param workload what it belongs to besides; null in a recorded observation
  * @param user whose it is by its real uid; null if no name is known, or if a container shows that the uid may be anybody's
  * @param owner the uid of the account whose it is: its real uid, or for a subordinate uid (subuid(5)) that of the user who has it; null if
  *     unknown, as in the records of earlier versions
@@ -230,21 +230,21 @@ public record GpuProcess(
     }
 
     /**
-     * What a process belongs to. Rules use only whether root put it into a container; the rest informs people.
+     * What a process belongs to, as its cgroup shows it. Rules use only whether root put it into a container; the rest informs people. Only
+     * what root created counts: what lies below a cgroup that a user may manage is a claim of the user.
      *
-     * @param unit the scope or service of systemd; null if there is none, or if it belongs to the container or the job itself
+     * @param cgroup its path, of several hierarchies the first that is not the root; null if unknown
      * @param isWhole whether there is no other container or pod than the given one; otherwise its cgroup was not read to the end.
      *     Null, as in the records of earlier versions, is not known
      */
     public record Workload(
-            @Nullable String unit,
+            @Nullable String cgroup,
             @Nullable Container container,
             @Nullable Pod pod,
             @Nullable SlurmJob slurmJob,
             @Nullable Boolean isWhole) {
-        public static final Workload NONE = new Workload(null, null, null, null);
-        /** That of a process whose cgroup was never read. */
-        public static final Workload UNKNOWN = NONE.incomplete();
+        /** That of a process whose cgroup was not read. */
+        public static final Workload UNKNOWN = new Workload(null, null, null, null, false);
 
         public Workload {
             isWhole = isWhole != null && isWhole;
@@ -252,12 +252,11 @@ public record GpuProcess(
 
         /** Creates the workload of a process whose cgroup is known. */
         public Workload(
-                @Nullable String unit, @Nullable Container container, @Nullable Pod pod, @Nullable SlurmJob slurmJob) {
-            this(unit, container, pod, slurmJob, true);
-        }
-
-        public Workload incomplete() {
-            return new Workload(unit, container, pod, slurmJob, false);
+                @Nullable String cgroup,
+                @Nullable Container container,
+                @Nullable Pod pod,
+                @Nullable SlurmJob slurmJob) {
+            this(cgroup, container, pod, slurmJob, true);
         }
 
         /**
@@ -265,39 +264,23 @@ public record GpuProcess(
          * with it. A container of a user's own engine has only uids of that user.
          */
         public Ternary inContainerOfRoot() {
-            if (pod != null || (container != null && container.by() == WorkloadSource.CGROUP)) {
+            if (pod != null || container != null) {
                 return Ternary.YES;
             }
             return Boolean.TRUE.equals(isWhole) ? Ternary.NO : Ternary.UNKNOWN;
-        }
-
-        /** Returns this, or null if it belongs to nothing. */
-        public @Nullable Workload orNull() {
-            return equals(NONE) ? null : this;
         }
 
         /**
          * A container.
          *
          * @param id 64 hexadecimal digits; the name of a container of LXC
-         * @param engine the engine that created it, such as {@code docker}; null if its cgroup does not show it
          */
-        public record Container(String id, @Nullable String engine, WorkloadSource by) {}
+        public record Container(String id) {}
 
         /** A pod of Kubernetes. Its uid is as the API server shows it or, for a static pod, the hash of its manifest. */
         public record Pod(String uid) {}
 
         /** A job of Slurm, by its number. */
-        public record SlurmJob(String id, WorkloadSource by) {}
-
-        /** By what a process was attributed to a container or a job. */
-        public enum WorkloadSource implements Labelled {
-            /** Its cgroup. Root created it, so it is a fact. */
-            CGROUP,
-            /** Its cgroup, but below one that a user may manage, as rootless engines do. So it is a claim of the user. */
-            DELEGATED_CGROUP,
-            /** A variable in its environ. It is a claim of the user. */
-            ENVIRON
-        }
+        public record SlurmJob(String id) {}
     }
 }

@@ -112,7 +112,7 @@ public final class NodeMachine implements Machine, Closeable {
         // Processes are read before the state, so that the environment of a process that was just started is never
         // missing.
         var listed = NvidiaSmi.listedPids(gpuFacts);
-        var processFacts = processes.readAll(listed, interest.attributed(), interest.first());
+        var processFacts = processes.readAll(listed, interest.first());
         var ancestors = AncestorReader.read(searched, processFacts);
         var accountFacts = accounts.read(
                 interest,

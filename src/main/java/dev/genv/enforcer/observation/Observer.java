@@ -51,7 +51,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Interprets the facts of one machine. Its parts keep what later observations need, for example the order of the devices, earlier
- * memberships and cgroups, the files of protected programs, accounts, and the last status of the devices.
+ * memberships, the files of protected programs, accounts, and the last status of the devices.
  * One thread at a time uses it.
  */
 public final class Observer {
@@ -74,7 +74,6 @@ public final class Observer {
     private final UnexplainedMemory unexplained;
     private HostAccounts accounts = new HostAccounts(Accounts.NONE, SubordinateUids.NONE);
     private final MembershipResolver memberships;
-    private final Workloads workloads = new Workloads();
     private final ProgramHistory programHistory = new ProgramHistory();
     private ImmunityRules immunity = new ImmunityRules(0, ExemptUsers.NONE, List.of());
     private KnownAccounts known = KnownAccounts.NONE;
@@ -116,7 +115,6 @@ public final class Observer {
         var state = stateParser.parse(facts.earlierState(), facts.state());
         var live = LiveState.of(state, facts.liveness(), immunity.exempt(), findings);
         recordedNames.observe(live.environments());
-        workloads.begin();
         var devices = live.devices(listing.devices(), findings);
         var excuses = new Excuses(live.environments(), devices, !findings.isMissing(SnapshotPart.ATTACHMENTS));
         var ancestors = Ancestors.of(facts);
@@ -139,7 +137,6 @@ public final class Observer {
         users = users(listed, live);
         if (!findings.isMissing(SnapshotPart.PROCESSES) && !findings.isMissing(SnapshotPart.EVERY_PROCESS)) {
             memberships.retain(observed);
-            workloads.retain(observed);
         }
         if (hasAskedStatus) {
             statusFindings = new Findings();
@@ -193,7 +190,7 @@ public final class Observer {
             Findings findings) {
         var decision = memberships.decide(process, ancestors);
         var membership = live.resolve(decision.membership(), process.pid(), findings);
-        var workload = workloads.resolve(process.id(), process.facts().cgroup(), process.slurmJob());
+        var workload = Workloads.of(process.facts().cgroup());
         var owner = accounts.ownerOf(process.uid(), process.facts().uidMap());
         if (owner == null && process.uid() != null) {
             findings.add(
@@ -228,7 +225,6 @@ public final class Observer {
     public ObservationRequest request(Set<ProcessId> verified, boolean asksStatus) {
         return new ObservationRequest(
                 verified,
-                workloads.known(),
                 unexplained.needsDeviceMemory() || listedProcesses.needsDeviceMemory(),
                 asksStatus,
                 Stream.concat(verified.stream().map(ProcessId::pid), unread.pids().stream())

@@ -102,7 +102,6 @@ public sealed interface ProcessIdentity {
             @Nullable Integer namespaces,
             ProcessFacts facts) {
         private static final Long ROOT = 0L;
-        private static final Pattern SLURM_JOB = Pattern.compile("[1-9][0-9]{0,9}");
 
         int pid() {
             return id.pid();
@@ -113,16 +112,6 @@ public sealed interface ProcessIdentity {
             return environ.content() instanceof ProgramEnviron.Content.Intact(var named)
                     ? Optional.of(named)
                     : Optional.empty();
-        }
-
-        /** Returns the job that its environ names, empty if it names none; null if it is not as execve(2) wrote it. */
-        @Nullable
-        String slurmJob() {
-            if (named().isEmpty() || !(facts.environ() instanceof Reading.Value<EnvironFacts>(var environment))) {
-                return null;
-            }
-            var job = environment.slurmJob().text();
-            return SLURM_JOB.matcher(job).matches() ? job : "";
         }
 
         /**

@@ -136,12 +136,12 @@ function processesOf({ processes }) {
 
 /** The container, pod or job of a process, where the service knows it. */
 function workloadOf(workload) {
-  const { unit, container, pod, slurm_job: job } = workload ?? {};
+  const { cgroup, container, pod, slurm_job: job } = workload ?? {};
   const parts = [
     ['pod', pod?.uid],
     ['container', container?.id],
     ['Slurm job', job?.id],
-    ['unit', unit],
+    ['cgroup', cgroup],
   ];
   return parts.filter(([, value]) => value).flatMap(([title, value]) => [` · ${title} `, value]);
 }

@@ -12,7 +12,6 @@ import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.GpuProcess.Workload.Container;
 import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
 import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
-import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
 import dev.genv.enforcer.notification.Addresses.Address;
 import dev.genv.enforcer.notification.Addresses.AddressFile;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
@@ -154,7 +153,7 @@ class AddressesTest {
     /** Images often run as uid 1000, which can be that of any user of the machine. */
     @Test
     void uidInAContainerOfRootIsNoPersonUnlessItIsSubordinate() {
-        var ofRoot = container(WorkloadSource.CGROUP);
+        var ofRoot = new Workload(null, new Container("0".repeat(64)), null, null);
         assertThat(isPerson(1003, ofRoot)).isFalse();
         var processes = host("gpu-1")
                 .subordinate(1003, 100_000, 65_536)
@@ -164,19 +163,15 @@ class AddressesTest {
                 .snapshot()
                 .processes();
         assertThat(processes).extracting(UserDirectory::isPerson).containsExactly(true, false, false);
-        assertThat(isPerson(1003, container(WorkloadSource.DELEGATED_CGROUP))).isTrue();
+        assertThat(isPerson(1003, Workload.UNKNOWN)).isFalse();
         assertThat(isPerson(1003, new Workload(null, null, new Pod("u"), null))).isFalse();
-        assertThat(isPerson(1003, new Workload(null, null, null, new SlurmJob("7", WorkloadSource.CGROUP))))
+        assertThat(isPerson(1003, new Workload(null, null, null, new SlurmJob("7"))))
                 .isTrue();
         assertThat(isPerson(1003, null)).isTrue();
     }
 
     private static boolean isPerson(long uid, @Nullable Workload workload) {
         return UserDirectory.isPerson(process(812).uid(uid).workload(workload).build());
-    }
-
-    private static Workload container(WorkloadSource by) {
-        return new Workload(null, new Container("0".repeat(64), "docker", by), null, null);
     }
 
     @Test

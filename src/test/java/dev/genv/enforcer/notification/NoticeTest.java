@@ -28,7 +28,6 @@ import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.GpuProcess.Workload.Container;
 import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
 import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
-import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.notification.Notice.NoticeKind;
@@ -342,12 +341,12 @@ class NoticeTest {
 
     @Test
     void workloadIsNamed() {
-        var container = new Container("0123456789abcdef", "docker", WorkloadSource.CGROUP);
+        var container = new Container("0123456789abcdef");
         assertThat(textWith(new Workload(null, container, null, null)))
                 .contains("812 (python, container 0123456789ab)");
         assertThat(textWith(new Workload(null, container, new Pod("uid"), null)))
                 .contains("812 (python, container 0123456789ab)");
-        assertThat(textWith(new Workload(null, null, null, new SlurmJob("4711", WorkloadSource.CGROUP))))
+        assertThat(textWith(new Workload(null, null, null, new SlurmJob("4711"))))
                 .contains("812 (python, Slurm job 4711)");
     }
 

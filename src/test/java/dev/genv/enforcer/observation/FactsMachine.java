@@ -121,7 +121,7 @@ final class FactsMachine {
                     Reading.of(uid),
                     environ == null
                             ? Reading.failed(Failure.NO_TIME, "no time was left")
-                            : Reading.of(new EnvironFacts(22, bytes(environ), "", !isOverwritten, Bytes.EMPTY)),
+                            : Reading.of(new EnvironFacts(22, bytes(environ), "", !isOverwritten)),
                     Reading.failed(Failure.UNTRUSTED, ""),
                     Reading.of(bytes("0::" + cgroup + "\n")),
                     Reading.of(bytes(Integer.toString(pid))),

@@ -66,7 +66,7 @@ class ProcessIdentityTest {
                 812,
                 stat(state, begin, end),
                 Reading.of(1000L),
-                Reading.of(new EnvironFacts(size, Bytes.of(id.getBytes(US_ASCII)), "", wellFormed, Bytes.EMPTY)),
+                Reading.of(new EnvironFacts(size, Bytes.of(id.getBytes(US_ASCII)), "", wellFormed)),
                 Reading.failed(Failure.SKIPPED, ""),
                 stat(state, laterBegin, laterEnd));
         var process = ((ProcessIdentity.Present) ProcessIdentity.of(facts)).process();

@@ -20,7 +20,6 @@ import dev.genv.enforcer.model.Fleet.Idleness.HostDevice;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.GpuProcess.Workload.Container;
-import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
@@ -126,7 +125,7 @@ class PolicyTest {
     /** A uid in a container of root can be anybody's number, so no user is terminated for it. */
     @Test
     void memoryCountsForTheAccountOfTheUidOutsideContainersOfRoot() {
-        var container = new Workload(null, new Container("c".repeat(64), "docker", WorkloadSource.CGROUP), null, null);
+        var container = new Workload(null, new Container("c".repeat(64)), null, null);
         var hosts = Stream.of("a", "b")
                 .map(name -> host(name)
                         .devices(1)

@@ -7,7 +7,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.enforcement.record.ViolationRecord;
 import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.GpuProcess.Workload.Container;
-import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.util.List;
 import java.util.Map;
@@ -16,8 +15,7 @@ import org.junit.jupiter.api.Test;
 /** What was recorded under a uid is the user's as soon as the name is known. */
 class LateNamesTest extends StoreFixture {
     private static final HostBuilder EMPTY = host().devices(2);
-    private static final Workload CONTAINER =
-            new Workload(null, new Container("0".repeat(64), "docker", WorkloadSource.CGROUP), null, null);
+    private static final Workload CONTAINER = new Workload(null, new Container("0".repeat(64)), null, null);
 
     @Test
     void violationThatIsOverGetsItsNameInMemoryAndInTheDatabase() throws Exception {

@@ -6,6 +6,9 @@ import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote.Target;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.GpuProcess.Workload;
+import dev.genv.enforcer.model.GpuProcess.Workload.Container;
+import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
+import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Membership.MembershipSource;
 import dev.genv.enforcer.model.ProcessId;
@@ -49,10 +52,13 @@ class RecordJsonTest {
 
     @Test
     void workloadAndImmunityOfAnEarlierVersionAreRead() {
-        var workload = RecordJson.text(new Workload("session-3.scope", null, null, null));
-        assertThat(workload).contains("\"is_whole\":true");
-        assertThat(RecordJson.read(workload.replace(",\"is_whole\":true", ""), Workload.class))
+        assertThat(RecordJson.read("{\"unit\":\"session-3.scope\"}", Workload.class))
                 .hasValueSatisfying(read -> assertThat(read.inContainerOfRoot()).isEqualTo(Ternary.UNKNOWN));
+        assertThat(RecordJson.read(
+                        "{\"unit\":null,\"container\":{\"id\":\"c\",\"engine\":\"docker\",\"by\":\"CGROUP\"},\"pod\":{\"uid\":\"p\"},"
+                                + "\"slurm_job\":{\"id\":\"7\",\"by\":\"ENVIRON\"},\"is_whole\":true}",
+                        Workload.class))
+                .hasValue(new Workload(null, new Container("c"), new Pod("p"), new SlurmJob("7")));
         var immunity = new Immunity(Immunity.Kind.EXEMPT, "so");
         assertThat(RecordJson.read(RecordJson.text(immunity).replace(",\"is_certain\":true", ""), Immunity.class))
                 .hasValue(immunity);

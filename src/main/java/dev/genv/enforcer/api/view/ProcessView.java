@@ -2,7 +2,6 @@ package dev.genv.enforcer.api.view;
 
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Workload;
-import dev.genv.enforcer.model.GpuProcess.Workload.Container;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -38,35 +37,28 @@ public record ProcessView(
 
     /** What a process belongs to besides its environment. Each part is null if there is none or it is unknown. */
     public record WorkloadView(
-            @Nullable String unit,
+            @Nullable String cgroup,
             @Nullable ContainerView container,
             @Nullable PodView pod,
             @Nullable SlurmJobView slurmJob) {
 
-        /** A container, by {@code cgroup}, or {@code delegated_cgroup} if the user may have chosen the id. */
-        public record ContainerView(String id, @Nullable String engine, String by) {
-            private static ContainerView of(Container container) {
-                return new ContainerView(
-                        container.id(), container.engine(), container.by().label());
-            }
-        }
+        public record ContainerView(String id) {}
 
         public record PodView(String uid) {}
 
-        /** A job of Slurm, by {@code cgroup}, or {@code environ} if the user may have chosen the id. */
-        public record SlurmJobView(String id, String by) {}
+        public record SlurmJobView(String id) {}
 
         private static WorkloadView of(Workload workload) {
             return new WorkloadView(
-                    workload.unit(),
+                    workload.cgroup(),
                     Optional.ofNullable(workload.container())
-                            .map(ContainerView::of)
+                            .map(container -> new ContainerView(container.id()))
                             .orElse(null),
                     Optional.ofNullable(workload.pod())
                             .map(pod -> new PodView(pod.uid()))
                             .orElse(null),
                     Optional.ofNullable(workload.slurmJob())
-                            .map(job -> new SlurmJobView(job.id(), job.by().label()))
+                            .map(job -> new SlurmJobView(job.id()))
                             .orElse(null));
         }
     }

@@ -31,7 +31,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
-import java.util.function.Predicate;
 import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -59,22 +58,16 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
     /**
      * Reads several processes, as {@link #read} does, and returns them in this order. Environs for which no time is left are not read.
      *
-     * @param attributed the processes whose cgroups are not read
      * @param first the processes that are read before the others of their owners
      */
-    public List<ProcessFacts> readAll(List<Integer> pids, Set<ProcessId> attributed, Collection<Integer> first)
-            throws InterruptedException {
+    public List<ProcessFacts> readAll(List<Integer> pids, Collection<Integer> first) throws InterruptedException {
         var inOrder = new LinkedHashSet<>(first);
         inOrder.retainAll(Set.copyOf(pids));
         inOrder.addAll(pids);
         var begun = inOrder.stream().map(this::begin).toList();
-        var byPid = inTurns(
-                        begun,
-                        process -> process.uid,
-                        TIME,
-                        turn -> read(turn.process(), true, turn.inTime(), id -> !attributed.contains(id)))
-                .stream()
-                .collect(Collectors.toMap(ProcessFacts::pid, Function.identity()));
+        var byPid =
+                inTurns(begun, process -> process.uid, TIME, turn -> read(turn.process(), true, turn.inTime())).stream()
+                        .collect(Collectors.toMap(ProcessFacts::pid, Function.identity()));
         return pids.stream().map(pid -> Objects.requireNonNull(byPid.get(pid))).toList();
     }
 
@@ -131,9 +124,9 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
                 .orElseGet(() -> Reading.failed(Failure.OTHER, "status has no NSpid"));
     }
 
-    /** Reads one process without its cgroup. */
+    /** Reads one process. */
     public ProcessFacts read(int pid) {
-        return read(begin(pid), true, true, _ -> false);
+        return read(begin(pid), true, true);
     }
 
     /** Reads an ancestor without what the kernel takes from its memory. */
@@ -153,11 +146,10 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
     /** Adds the environ of an ancestor. */
     ProcessFacts withEnviron(ProcessFacts ancestor, boolean inTime) {
         var begun = new Begun(ancestor.pid(), ancestor.before(), ancestor.uid(), ancestor.namespacePids());
-        return read(begun, false, inTime, _ -> false);
+        return read(begun, false, inTime);
     }
 
-    private ProcessFacts read(
-            Begun process, boolean withProgram, boolean withEnviron, Predicate<ProcessId> withCgroup) {
+    private ProcessFacts read(Begun process, boolean withProgram, boolean withEnviron) {
         var pid = process.pid;
         var stat = stat(process.stat);
         if (stat.isEmpty() || stat.get().isZombie()) {
@@ -171,7 +163,7 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
                 process.uid,
                 owner == null ? unread() : withEnviron ? reading(() -> environ(id, owner, stat.get())) : NO_TIME,
                 withProgram ? reading(() -> ProgramFiles.ofProcess(proc, pid)) : ProcessFacts.skipped(),
-                withCgroup.test(id) ? cgroup(pid) : ProcessFacts.skipped(),
+                withProgram ? cgroup(pid) : ProcessFacts.skipped(),
                 process.namespacePids,
                 withProgram ? Reading.of(parent(stat.get().relations().parent())) : ProcessFacts.skipped(),
                 withProgram
@@ -238,15 +230,13 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
     }
 
     private static EnvironFacts environ(byte[] bytes, boolean isTitle, @Nullable ThreadStats thread) {
-        var values = Environ.values(bytes);
-        var id = values.id();
+        var id = Environ.value(bytes);
         var isLong = id.length > EnvironFacts.LONGEST_ID;
         return new EnvironFacts(
                 bytes.length,
                 Bytes.of(isLong ? Arrays.copyOf(id, EnvironFacts.LONGEST_ID) : id),
                 isLong ? Sha256.hex(id) : "",
                 Environ.isWellFormed(bytes) && !isTitle,
-                values.slurmJob().length > EnvironFacts.LONGEST_JOB ? Bytes.EMPTY : Bytes.of(values.slurmJob()),
                 thread);
     }
 }

@@ -1,6 +1,5 @@
 """The machine as /proc shows it."""
-VARIABLE, SLURM_VARIABLE = b"\0GENV_ENVIRONMENT_ID=", b"\0SLURM_JOB_ID="
-LONGEST_JOB = 16
+VARIABLE = b"\0GENV_ENVIRONMENT_ID="
 LONGEST_ID = 4096
 NEITHER_END_NOR_EQUALS = bytes(set(range(256)) - {0, ord("=")})
 LARGEST_ENVIRON = 8 << 20
@@ -18,7 +17,6 @@ class Machine:
         self.request, self.root = request, request["proc"]
         self.state = request["state"].rstrip("/")  # with a slash at the end, the kernel follows a link
         self.finish = time.monotonic() + request["budget"]
-        self.attributed = identities(request.get("attributed", []))
         self.boot = first_line(self.root + "/sys/kernel/random/boot_id")
 
     def ticks(self):
@@ -94,7 +92,7 @@ class Machine:
     def environ_of(self, task, stat_before):
         """Returns EnvironFacts of a process or thread: the last variable of that name counts."""
         content = b"\0" + read_file(self.path(task, "environ"), LARGEST_ENVIRON)
-        value, job = last_value(content, VARIABLE), last_value(content, SLURM_VARIABLE)
+        value = last_value(content, VARIABLE)
         digest = sha256(value) if len(value) > LONGEST_ID else ""
         # Each string contains an equals sign, but does not begin with it. A user can write millions of strings.
         is_well_formed = content.endswith(b"\0") and b"\0=" not in content and (
@@ -103,8 +101,7 @@ class Machine:
         if is_one_string and self.is_title(task, stat_before):
             is_well_formed = False
         return {"size": len(content) - 1, "id": value[:LONGEST_ID], "digest": digest,
-                "wellFormed": is_well_formed, "slurmJob": job if len(job) <= LONGEST_JOB else b"",
-                "thread": None}
+                "wellFormed": is_well_formed, "thread": None}
 
     def is_title(self, task, stat_before):
         """Whether a title extends from the arguments into the environ.
@@ -134,9 +131,7 @@ class Machine:
             yield {"before": {"value": before}, "uid": reading(self.uid, pid),
                    "namespacePids": reading(self.namespace_pids, pid)}
             if not is_ancestor:
-                yield {"uidMap": reading(self.uid_map, pid)}
-                if (b"%d" % pid, fields(before)[19]) not in self.attributed:
-                    yield {"cgroup": reading(self.cgroup, pid)}
+                yield {"uidMap": reading(self.uid_map, pid), "cgroup": reading(self.cgroup, pid)}
             yield {"environ": reading(self.environ, pid, before)}
             if not is_ancestor:
                 parent = int(fields(before)[1] or 0)
@@ -193,11 +188,6 @@ class Machine:
             point = words[4].decode("unicode_escape").encode("latin-1") if b"\\" in words[4] else words[4]
             found.append((os.fsdecode(point), text(kind), user))
         return found
-
-
-def identities(processes):
-    """Returns the pids and start times of processes as they are written in stat."""
-    return {(b"%d" % each["pid"], b"%d" % each["startTime"]) for each in processes}
 
 
 def fields(content):

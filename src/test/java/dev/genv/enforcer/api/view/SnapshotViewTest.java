@@ -15,7 +15,6 @@ import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.GpuProcess.Workload.Container;
 import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
 import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
-import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Membership.MembershipSource;
 import dev.genv.enforcer.model.Memory;
@@ -77,10 +76,7 @@ class SnapshotViewTest {
     void showsWhatGenvDoesNotKnow() {
         var id = "9bca8d63d5fa610783847915bcff0ecac1273e5b4bed3f6fa1b07350e0135961";
         var workload = new Workload(
-                "user@1000.service",
-                new Container(id, "podman", WorkloadSource.DELEGATED_CGROUP),
-                new Pod("2c48913c-b29f-11e7-9350-020968147796"),
-                new SlurmJob("7", WorkloadSource.ENVIRON));
+                "/kubepods/x", new Container(id), new Pod("2c48913c-b29f-11e7-9350-020968147796"), new SlurmJob("7"));
         var listed = new GpuProcess(
                 new ProcessId(41, 1),
                 1003L,
@@ -107,9 +103,8 @@ class SnapshotViewTest {
         assertThat(JsonTree.of(SnapshotView.of(snapshot)))
                 .hasToString("""
                     {"processes":{"processes":[{"pid":41,"used_gpu_memory":[],"command":"python","user":"raz","user_by":"account","eid":null,
-                    "membership":{"by":"environ"},"workload":{"unit":"user@1000.service","container":{"id":"%s",
-                    "engine":"podman","by":"delegated_cgroup"},"pod":{"uid":"2c48913c-b29f-11e7-9350-020968147796"},
-                    "slurm_job":{"id":"7","by":"environ"}}}]},
+                    "membership":{"by":"environ"},"workload":{"cgroup":"/kubepods/x","container":{"id":"%s"},"pod":{"uid":"2c48913c-b29f-11e7-9350-020968147796"},
+                    "slurm_job":{"id":"7"}}}]},
                     "unexplained_memory":[{"index":0,"gpu_memory":"4096mi"},{"index":1,"gpu_memory":"512mi"}],
                     "not_observed":["every_process","attachments"],"envs":{"envs":[]},"devices":{"devices":[]}}\
                     """.formatted(id).replace("\n", ""));

@@ -151,9 +151,8 @@ class NodeObservationFuzzTest {
                                         new ProcessId(job.getValue(), 1000),
                                         person.uid(),
                                         "python",
-                                        Environ.named(
-                                                Environ.values(now.environs().getOrDefault(job.getValue(), new byte[0]))
-                                                        .id()),
+                                        Environ.named(Environ.value(
+                                                now.environs().getOrDefault(job.getValue(), new byte[0]))),
                                         List.of(new DeviceUsage(job.getKey(), Memory.ofMebibytes(900)))))))
                 .toList();
         var envs = file(now.envs());

@@ -236,8 +236,7 @@ class MachineFilesTest {
 
     private static ObservationRequest request(
             List<String> accounts, Set<Long> known, int more, List<String> users, SubordinateUids subordinateUids) {
-        return new ObservationRequest(
-                Set.of(), Set.of(), false, false, List.of(), accounts, known, more, users, subordinateUids);
+        return new ObservationRequest(Set.of(), false, false, List.of(), accounts, known, more, users, subordinateUids);
     }
 
     private AccountFiles getent(String script) throws Exception {

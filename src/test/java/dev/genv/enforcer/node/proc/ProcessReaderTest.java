@@ -86,8 +86,8 @@ class ProcessReaderTest {
         files.setSubordinateUids(new SubordinateUids(List.of(new SubordinateUids.Range(1000, 100_000, 65_536))));
         var slow = new ProcessReader(files, () -> nanos += ProcessReader.TIME.toNanos() / 4 * 3);
         var pids = List.of(4, 3, 2, 1);
-        assertThat(unread(slow.readAll(pids, Set.of(), List.of()))).containsExactly(2, 1);
-        assertThat(unread(slow.readAll(pids, Set.of(), List.of(7, 2, 1)))).containsExactly(4, 3);
+        assertThat(unread(slow.readAll(pids, List.of()))).containsExactly(2, 1);
+        assertThat(unread(slow.readAll(pids, List.of(7, 2, 1)))).containsExactly(4, 3);
     }
 
     @Test

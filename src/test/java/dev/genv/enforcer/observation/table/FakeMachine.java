@@ -129,15 +129,6 @@ class FakeMachine {
     HostFacts observe() throws Exception {
         return machine()
                 .observe(new ObservationRequest(
-                        Set.of(),
-                        Set.of(),
-                        false,
-                        false,
-                        List.of(),
-                        List.of(),
-                        Set.of(),
-                        0,
-                        List.of(),
-                        SubordinateUids.NONE));
+                        Set.of(), false, false, List.of(), List.of(), Set.of(), 0, List.of(), SubordinateUids.NONE));
     }
 }

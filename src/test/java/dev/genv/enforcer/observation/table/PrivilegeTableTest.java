@@ -131,7 +131,7 @@ class PrivilegeTableTest {
                             .parent())
                     .isEqualTo(shell.pid());
             var environ = Files.readAllBytes(PROC.resolve(shell.pid() + "/environ"));
-            assertThat(new String(Environ.values(environ).id(), StandardCharsets.UTF_8))
+            assertThat(new String(Environ.value(environ), StandardCharsets.UTF_8))
                     .isEqualTo(environment);
         }
 

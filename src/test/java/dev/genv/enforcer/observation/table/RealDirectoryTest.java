@@ -152,16 +152,7 @@ class RealDirectoryTest {
                 new ProcFs(machine.proc.root()), program("getent", limit), program("id", limit), TestTimeouts.HANG);
         return files.read(
                         new ObservationRequest(
-                                Set.of(),
-                                Set.of(),
-                                false,
-                                false,
-                                List.of(),
-                                List.of(),
-                                Set.of(),
-                                0,
-                                USERS,
-                                SubordinateUids.NONE),
+                                Set.of(), false, false, List.of(), List.of(), Set.of(), 0, USERS, SubordinateUids.NONE),
                         Stream.empty())
                 .configured();
     }

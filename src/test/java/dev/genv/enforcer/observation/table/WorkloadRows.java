@@ -13,7 +13,6 @@ import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.GpuProcess.Workload.Container;
 import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
 import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
-import dev.genv.enforcer.model.GpuProcess.Workload.WorkloadSource;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Ternary;
 import java.io.IOException;
@@ -30,12 +29,12 @@ final class WorkloadRows {
     private static final String UID = "2c48913c-b29f-11e7-9350-020968147796";
     private static final String POD =
             "/kubepods.slice/kubepods-pod" + UID.replace('-', '_') + ".slice/cri-containerd-" + ID + ".scope";
-    private static final Container CONTAINER = new Container(ID, "containerd", WorkloadSource.CGROUP);
+    private static final Container CONTAINER = new Container(ID);
 
     static final List<FactRow> ROWS = List.of(
             row("a container", machine -> cgroup(machine, "/system.slice/docker-" + ID + ".scope"))
                     .check(workload(
-                            new Workload(null, new Container(ID, "docker", WorkloadSource.CGROUP), null, null))),
+                            new Workload("/system.slice/docker-" + ID + ".scope", new Container(ID), null, null))),
             row("a process of an account", _ -> {}).check(account("alice")),
             row("a cgroup that cannot be read", machine -> Files.delete(cgroup(machine)))
                     .check(WorkloadRows::assertUnknownWorkload),
@@ -44,10 +43,14 @@ final class WorkloadRows {
             row("a cgroup that is too long, below one that its user may manage", machine -> {
                         cgroup(machine, "/user.slice/user-1003.slice/user@1003.service" + "/a".repeat(2100));
                     })
-                    .check(workload(new Workload("user@1003.service", null, null, null))),
+                    .check(WorkloadRows::assertUsersOwn),
             row("a cgroup that can be read later no more", machine -> cgroup(machine, POD))
                     .then(machine -> Files.delete(cgroup(machine)))
-                    .check(workload(new Workload(null, CONTAINER, new Pod(UID), null))),
+                    .check(WorkloadRows::assertUnknownWorkload),
+            row("a claim of a container below a cgroup that its user may manage", machine -> {
+                        cgroup(machine, "/user.slice/user-1003.slice/user@1003.service/docker-" + ID + ".scope");
+                    })
+                    .check(WorkloadRows::assertUsersOwn),
             row("a user whom only the name service knows, in the first observation", machine -> {
                         machine.nameService();
                         machine.process(812, NAMED_UID, ENVIRONMENT);
@@ -70,21 +73,15 @@ final class WorkloadRows {
                     .check(account(NAMED)),
             row("a pod that was observed before", machine -> cgroup(machine, POD))
                     .then(_ -> {})
-                    .check(workload(new Workload(null, CONTAINER, new Pod(UID), null))),
+                    .check(workload(new Workload(POD, CONTAINER, new Pod(UID), null))),
             row("a job in the cgroup", machine -> cgroup(machine, "/system.slice/slurmstepd.scope/job_7/step_0"))
-                    .check(workload(new Workload(null, null, null, new SlurmJob("7", WorkloadSource.CGROUP)))),
-            row("a job in the environ", machine -> machine.process(812, ALICE, ENVIRONMENT, "SLURM_JOB_ID=8"))
-                    .check(workload(new Workload(null, null, null, new SlurmJob("8", WorkloadSource.ENVIRON)))),
-            row(
-                            "several jobs in the environ",
-                            machine -> machine.process(812, ALICE, "SLURM_JOB_ID=8", ENVIRONMENT, "SLURM_JOB_ID=9"))
-                    .check(workload(new Workload(null, null, null, new SlurmJob("9", WorkloadSource.ENVIRON)))),
-            row("a job that is no number", machine -> machine.process(812, ALICE, ENVIRONMENT, "SLURM_JOB_ID=<b>"))
-                    .check(workload(null)),
-            row(
-                            "a variable that only ends like that of a job",
-                            machine -> machine.process(812, ALICE, ENVIRONMENT, "MY_SLURM_JOB_ID=9"))
-                    .check(workload(null)));
+                    .check(workload(new Workload(
+                            "/system.slice/slurmstepd.scope/job_7/step_0", null, null, new SlurmJob("7")))),
+            row("a job in the environ, which its user can write", machine -> {
+                        machine.process(812, ALICE, ENVIRONMENT, "SLURM_JOB_ID=8");
+                        cgroup(machine, "/");
+                    })
+                    .check(workload(new Workload("/", null, null, null))));
 
     private WorkloadRows() {}
 
@@ -112,6 +109,13 @@ final class WorkloadRows {
         assertThat(observation.processes()).singleElement().satisfies(process -> {
             assertThat(process.inContainerOfRoot()).isEqualTo(Ternary.UNKNOWN);
             assertThat(process.user()).isNull();
+        });
+    }
+
+    private static void assertUsersOwn(Snapshot observation) {
+        assertThat(observation.processes()).singleElement().satisfies(process -> {
+            assertThat(process.inContainerOfRoot()).isEqualTo(Ternary.NO);
+            assertThat(process.userName()).isEqualTo("alice");
         });
     }
 

@@ -28,7 +28,7 @@ import java.util.Set;
 
 /** Facts in which every record occurs. */
 public final class SampleFacts {
-    private static final EnvironFacts ENVIRON = new EnvironFacts(512, bytes("15971"), "", true, bytes("4711"));
+    private static final EnvironFacts ENVIRON = new EnvironFacts(512, bytes("15971"), "", true);
     private static final LockFacts LOCK = new LockFacts(
             LockFacts.Outcome.TIMEOUT,
             "",
