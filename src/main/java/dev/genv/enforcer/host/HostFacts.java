@@ -49,7 +49,12 @@ public record HostFacts(
      * @param beforeListing a time directly before the GPU tool was asked, in clock ticks since boot
      * @param beforeState a time directly before the state was read, in clock ticks since boot
      */
-    public record MachineFacts(String machineId, String bootId, String driver, long beforeListing, long beforeState) {}
+    public record MachineFacts(String machineId, String bootId, String driver, long beforeListing, long beforeState) {
+        /** Whether it is known that the machine was started anew since it had this boot id. */
+        public boolean isAnotherBoot(String earlier) {
+            return !bootId.isEmpty() && !bootId.equals(earlier);
+        }
+    }
 
     /**
      * What the process that gathers the facts may do.

@@ -7,6 +7,7 @@ import dev.genv.enforcer.gpu.GpuQuery.GpuLines;
 import dev.genv.enforcer.gpu.GpuQuery.ToolException;
 import dev.genv.enforcer.host.HostFacts.GpuFacts;
 import dev.genv.enforcer.host.HostFacts.GpuFacts.ToolOutput;
+import dev.genv.enforcer.host.HostFacts.MachineFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
@@ -116,10 +117,10 @@ public record GpuListing(
         private boolean hadAccess;
 
         /** Forgets which GPUs were listed after a reboot, which changes the id: a GPU that was removed before is not lost. */
-        void recordBoot(String id) {
-            if (!boot.equals(id)) {
+        void recordBoot(MachineFacts machine) {
+            if (machine.isAnotherBoot(boot)) {
                 listed.clear();
-                boot = id;
+                boot = machine.bootId();
             }
         }
 

@@ -55,7 +55,7 @@ final class ListedProcesses {
      * complete one: the lines of a GPU that cannot be read now may contain them.
      */
     Present observe(GpuListing listing, HostFacts facts, Findings findings) {
-        if (!boot.equals(facts.machine().bootId())) {
+        if (facts.machine().isAnotherBoot(boot)) {
             boot = facts.machine().bootId();
             latestStarts = Map.of(); // start times count from the boot
             lastComplete = Set.of();

@@ -268,7 +268,7 @@ public final class Observer {
         if (privileges.isOutsideHostPid()) {
             return GpuListing.none(List.of(), Set.of());
         }
-        gpus.recordBoot(facts.machine().bootId());
+        gpus.recordBoot(facts.machine());
         var listing = settings.advice() == Advice.CONTAINER
                 ? gpus.interpretInContainer(facts.gpu(), driver(facts.machine()) != null)
                 : gpus.interpret(facts.gpu());

@@ -152,7 +152,7 @@ function createHost({ report: { host } }) {
   function update({ report, devices }) {
     setText(status, STATUS[report.status] ?? report.status);
     setAttribute(status, 'class', `status ${report.status}`);
-    showValue(facts, [report.status, report.devices, report.processes, report.environments, report.driver, report.last_observed], factsOf);
+    showValue(facts, [report.devices, report.processes, report.environments, report.driver, report.last_observed], factsOf);
     showList(problems, report.problems, ({ code, detail }) => `${code} ${detail}`, createProblem);
     setHidden(problems, report.problems.length === 0);
     setHidden(privileges, report.missing_privileges.length === 0);
@@ -167,9 +167,13 @@ function createProblem({ code, detail }) {
   return { node, update: () => {} };
 }
 
-/** A host that does not answer has no numbers. */
-function factsOf([status, devices, processes, environments, driver, lastObserved]) {
-  const counts = status === 'unreachable' ? ['GPUs not known']
-    : [count(devices, 'GPU'), count(processes, 'process', 'processes'), count(environments, 'environment'), driver && `driver ${driver}`];
+/** What was not observed has no number. */
+function factsOf([devices, processes, environments, driver, lastObserved]) {
+  const counts = [
+    devices === null ? 'GPUs not known' : count(devices, 'GPU'),
+    processes !== null && count(processes, 'process', 'processes'),
+    environments !== null && count(environments, 'environment'),
+    driver && `driver ${driver}`,
+  ];
   return [`${counts.filter(Boolean).join(' · ')} · `, lastObserved ? ['observed ', time(lastObserved)] : 'never observed'];
 }

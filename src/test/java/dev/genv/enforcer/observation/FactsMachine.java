@@ -310,7 +310,7 @@ final class FactsMachine {
         var running = processes.entrySet().stream()
                 .map(entry -> new LiveProcess(entry.getKey(), areLiveUidsRead ? entry.getValue().uid : null))
                 .toList();
-        var bootId = "%08d-0000-0000-0000-000000000000".formatted(boot);
+        var bootId = boot == 0 ? "" : "%08d-0000-0000-0000-000000000000".formatted(boot);
         return new HostFacts(
                 new MachineFacts(machineId, bootId, "", now, now),
                 new AccessFacts(7, -1, namespace, "", true),

@@ -50,6 +50,10 @@ class ObserverTest {
             see; gpus 0:1542; see; text; gpus 0:1542 1:0; see
             → usual → usual, without EVERY_PROCESS, GPU_LOST → nvidia-smi listed 1 GPU(s) before that it does not list now (1: GPU-1): reset the GPU or reboot; if it was removed on purpose, restart genv-enforcer → usual
 
+            a GPU that is no longer listed, while the id of the boot cannot be read
+            see; boot 0; gpus 0:1542; see
+            → usual → usual, unknown machine, without EVERY_PROCESS, GPU_LOST
+
             a GPU that was removed before a reboot
             see; boot 2; gpus 0:1542; devices 0:a; see
             → usual → usual

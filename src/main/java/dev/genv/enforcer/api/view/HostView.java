@@ -5,22 +5,28 @@ import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.recording.DeviceHistory;
 import dev.genv.enforcer.recording.DeviceHistory.Recent;
 import java.time.Instant;
+import java.util.Collection;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** A host as the last cycle observed it. */
+/**
+ * A host as the last cycle observed it.
+ *
+ * @param devices how many the GPU tool lists; null if that was not observed, as the next two are
+ */
 public record HostView(
         String host,
         String status,
         @Nullable Instant lastObserved,
         long observationMs,
         @Nullable String driver,
-        int devices,
-        int processes,
-        int environments,
+        @Nullable Integer devices,
+        @Nullable Integer processes,
+        @Nullable Integer environments,
         List<ProblemView> problems,
         List<String> missingPrivileges,
         List<DeviceStatusView> deviceStatus) {
@@ -82,13 +88,17 @@ public record HostView(
                 details.lastObserved(),
                 details.duration().toMillis(),
                 details.driver(),
-                snapshot.listedDevices().size(),
-                snapshot.processes().size(),
-                snapshot.environments().size(),
+                number(snapshot, SnapshotPart.PROCESSES, snapshot.listedDevices()),
+                number(snapshot, SnapshotPart.PROCESSES, snapshot.processes()),
+                number(snapshot, SnapshotPart.ENVIRONMENTS, snapshot.environments()),
                 snapshot.problems().stream().map(ProblemView::of).toList(),
                 details.missingPrivileges(),
                 details.devices().stream()
                         .map(status -> DeviceStatusView.of(status, history.of(snapshot.host(), status.index())))
                         .toList());
+    }
+
+    private static @Nullable Integer number(Snapshot snapshot, SnapshotPart part, Collection<?> observed) {
+        return snapshot.has(part) ? observed.size() : null;
     }
 }

@@ -124,6 +124,22 @@ class HealthChecksTest {
         assertThat(service.ready.call().getStatus()).isEqualTo(Status.DOWN);
     }
 
+    @Test
+    void hostHasNoNumbersOfWhatWasNotObserved() {
+        var service = new Service(false, Map.of(), node);
+        node.observeWith(() -> Snapshot.unseen("gpu-1", new Problem(ProblemCode.HOST_UNREACHABLE, "refused")));
+        service.afterCycles(1);
+        assertThat(service.host())
+                .extracting(HostView::devices, HostView::processes, HostView::environments)
+                .containsOnlyNulls();
+        node.observeWith(() -> new Snapshot(
+                "gpu-1", List.of(), List.of(), List.of(), Set.of(0), Set.of(SnapshotPart.ENVIRONMENTS), List.of()));
+        service.afterCycles(1);
+        assertThat(service.host())
+                .extracting(HostView::devices, HostView::processes, HostView::environments)
+                .containsExactly(1, 0, null);
+    }
+
     /** Actions are held meanwhile. */
     @Test
     void isNotReadyWhileAnExemptUserIsNotFoundAndSaysWhy() {
@@ -233,10 +249,13 @@ class HealthChecksTest {
             return StatusView.of(enforcer, SCHEDULE, TODAY);
         }
 
-        List<String> missingPrivileges() {
+        HostView host() {
             return HostView.of(enforcer.latest().orElseThrow(), new DeviceHistory(Ticker.ofSystem()))
-                    .getFirst()
-                    .missingPrivileges();
+                    .getFirst();
+        }
+
+        List<String> missingPrivileges() {
+            return host().missingPrivileges();
         }
     }
 
