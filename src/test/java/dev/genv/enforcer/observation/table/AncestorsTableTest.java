@@ -11,6 +11,8 @@ import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.host.ObservationRequest;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
+import dev.genv.enforcer.observation.ProcessIdentity;
+import dev.genv.enforcer.observation.ProcessIdentity.Present;
 import dev.genv.enforcer.observation.table.FakeMachine.Hands;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.fake.FakeProc.FakeProcess;
@@ -190,6 +192,18 @@ class AncestorsTableTest {
                     new BigInteger(stat[field - 1]).add(BigInteger.ONE).toString();
             Files.writeString(process.file("stat"), String.join(" ", stat) + "\n");
             assertThat(isRead(awaitAncestors(400).get(400))).isTrue();
+        }
+    }
+
+    /** One pid is the process in the first namespace only. */
+    @Test
+    void emptyListOfNamespacesIsUnknown() throws Exception {
+        for (var pids : List.of("", "500", "500\t7")) {
+            process(LISTED, 1).namespacePids(pids);
+            var facts = machine.observe(new ObservationRequest(Set.of())).processes().getFirst();
+            assertThat(ProcessIdentity.of(facts)).isInstanceOfSatisfying(Present.class, present -> assertThat(
+                            present.process().namespaces())
+                    .isEqualTo(pids.isEmpty() ? null : pids.split("\t", -1).length));
         }
     }
 
