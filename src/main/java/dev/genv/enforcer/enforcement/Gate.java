@@ -226,7 +226,8 @@ public final class Gate {
                 .findFirst()
                 .map(process -> new Verdict.Never(
                         Outcome.SKIPPED_PRIVILEGE,
-                        "the service lacks a privilege to terminate process %d, which would run on".formatted(process.pid())));
+                        "the service lacks a privilege to terminate process %d, which would run on"
+                                .formatted(process.pid())));
     }
 
     private static boolean wouldRunOn(GpuProcess process, String environment, int device) {

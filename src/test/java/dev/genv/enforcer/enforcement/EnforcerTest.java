@@ -347,6 +347,26 @@ class EnforcerTest {
         assertThat(node.executed).hasSize(MANY);
     }
 
+    @Test
+    void everyResultOfManyHostsCounts() {
+        var ofEach = 50;
+        var hosts = IntStream.range(0, MANY / ofEach)
+                .mapToObj(number -> {
+                    var many = host("gpu-" + number).devices(1);
+                    IntStream.rangeClosed(1, ofEach).forEach(pid -> many.with("process %d on 0".formatted(pid)));
+                    return new FakeHost(many);
+                })
+                .toArray(FakeHost[]::new);
+        var enforcer = enforcer(config(hosts).remote(true));
+
+        assertThat(cycle(enforcer).actions())
+                .extracting(record -> record.result().outcome())
+                .hasSize(MANY)
+                .containsOnly(Outcome.SIGNALLED);
+        assertThat(cycle(enforcer).actions()).isEmpty();
+        assertThat(hosts).allSatisfy(each -> assertThat(each.executed).hasSize(ofEach));
+    }
+
     /** The signal was sent, if late: another one would be the second. */
     @Test
     void lateActionIsNotRepeated() {

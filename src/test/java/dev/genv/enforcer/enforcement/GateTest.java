@@ -161,12 +161,11 @@ class GateTest {
         var enforcement = new Enforcement(ServiceMode.ENFORCE, _ -> true, true, Duration.ZERO);
         var history = new History(enforcement, Duration.ofSeconds(10), time.ticker());
         var its = new Gate(enforcement, history, 0, time.ticker());
-        var other =
-                switch (second) {
-                    case "unreadable" -> process(2).unreadable();
-                    case "unknown" -> process(2).membership(new Membership.Unknown("it has overwritten its environ"));
-                    default -> process(2).inEnvironment(second);
-                };
+        var other = switch (second) {
+            case "unreadable" -> process(2).unreadable();
+            case "unknown" -> process(2).membership(new Membership.Unknown("it has overwritten its environ"));
+            default -> process(2).inEnvironment(second);
+        };
         if (missing != null) {
             node.setMissingPrivileges(missing.split(" ", -1));
         }
@@ -174,8 +173,7 @@ class GateTest {
                 .with(env("a").attached(0))
                 .with(process(1).inEnvironment("a").uses(0), other.uses(0));
         var fleet = history.record(observe(observed, 1_000_000_000), _ -> Remembered.NOTHING);
-        var plan = KnownRules.policy(
-                        Map.of(KnownRules.MAX_DEVICES_PER_USER, RuleMode.ENFORCE), new Limits(0, Map.of()))
+        var plan = KnownRules.policy(Map.of(KnownRules.MAX_DEVICES_PER_USER, RuleMode.ENFORCE), new Limits(0, Map.of()))
                 .check(fleet, Set.of());
         history.record(plan, its::isInForce);
         assertThat(its.screen(plan.actions(), fleet))

@@ -200,10 +200,14 @@ class AncestorsTableTest {
     void emptyListOfNamespacesIsUnknown() throws Exception {
         for (var pids : List.of("", "500", "500\t7")) {
             process(LISTED, 1).namespacePids(pids);
-            var facts = machine.observe(new ObservationRequest(Set.of())).processes().getFirst();
-            assertThat(ProcessIdentity.of(facts)).isInstanceOfSatisfying(Present.class, present -> assertThat(
-                            present.process().namespaces())
-                    .isEqualTo(pids.isEmpty() ? null : pids.split("\t", -1).length));
+            var facts = machine.observe(new ObservationRequest(Set.of()))
+                    .processes()
+                    .getFirst();
+            assertThat(ProcessIdentity.of(facts))
+                    .isInstanceOfSatisfying(
+                            Present.class,
+                            present -> assertThat(present.process().namespaces())
+                                    .isEqualTo(pids.isEmpty() ? null : pids.split("\t", -1).length));
         }
     }
 
