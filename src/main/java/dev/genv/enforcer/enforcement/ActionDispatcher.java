@@ -30,7 +30,11 @@ import java.util.stream.Collectors;
  * @param arrived the results that no cycle has recorded, in the order of their arrival
  */
 record ActionDispatcher(
-        EnforcerConfig config, HostWorkers workers, Terminations terminations, Ticker ticker, Queue<ActionRecord> arrived) {
+        EnforcerConfig config,
+        HostWorkers workers,
+        Terminations terminations,
+        Ticker ticker,
+        Queue<ActionRecord> arrived) {
     /** Creates a dispatcher that begins with what an earlier run left. */
     ActionDispatcher(EnforcerConfig config, HostWorkers workers, Terminations terminations, Ticker ticker) {
         this(config, workers, terminations, ticker, new ConcurrentLinkedQueue<>(terminations.unrecorded()));

@@ -52,6 +52,7 @@ public final class Terminations {
     private static final long REMOVAL_TIME = Duration.ofSeconds(10).toNanos();
     /** How long after its signal a process of a host that left the list is remembered: the host may return. */
     private static final long RETENTION = Duration.ofHours(1).toNanos();
+
     private final boolean kills;
     /** How long a process must be observed to break rules after a signal before it gets the next one. */
     private final long killAfter;
@@ -84,7 +85,12 @@ public final class Terminations {
      * @param compliantSince since when it breaks no rule, as far as was observed; null if it broke one last
      */
     public record Termination(
-            PlannedAction last, Stage stage, long at, long broken, @Nullable Long since, @Nullable Long compliantSince) {
+            PlannedAction last,
+            Stage stage,
+            long at,
+            long broken,
+            @Nullable Long since,
+            @Nullable Long compliantSince) {
         private static Termination begin(PlannedAction planned, Stage stage, long now) {
             return new Termination(planned, stage, now, 0, now, null);
         }

@@ -51,7 +51,9 @@ final class StoredRows {
     record ActionRows(Sql sql) {
         /** Writes an action, also if an earlier commit wrote it. */
         void write(long id, ActionRecord row) throws SQLException {
-            var detail = row.result().detail() == null ? null : SafeText.cut(row.result().detail());
+            var detail = row.result().detail() == null
+                    ? null
+                    : SafeText.cut(row.result().detail());
             var action = row.planned().action();
             var termination = action instanceof Action.Terminate terminate ? terminate : null;
             var process = termination == null ? null : termination.process();

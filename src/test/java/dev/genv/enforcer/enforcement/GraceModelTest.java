@@ -36,6 +36,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
+ * SIGTERM after the grace period, and SIGKILL when the job was then observed for {@code KILL_AFTER} to break rules.
  * Random schedules of honest and of hostile users, of cycles that are missed or incomplete, and of restarts without a journal and reboots.
  * Reproduce one with {@code -Dfuzz.seed} and {@code -Dfuzz.runs}. Restarts with a journal are suspensions ({@code RestartTest}).
  */
@@ -99,6 +100,10 @@ class GraceModelTest {
         private int breaking;
 
         private int terms;
+        /** For how long it was edited and broke a rule when it got the last SIGTERM. */
+        private int editedAtTerm;
+
+        private int breakingAtTerm;
 
         private Job(int pid, long uid, long start, int device, String eid) {
             this.pid = pid;
@@ -254,6 +259,14 @@ class GraceModelTest {
                     wrong.add(
                             "alice's job %d of %d s was signalled after %d s, of all jobs %d s, with a reduced capacity %d s"
                                     .formatted(job.pid, (ticks() - job.start) / 100, job.edited, edited, reduced));
+                }
+                var since = job.uid == ALICE ? job.edited - job.editedAtTerm : job.breaking - job.breakingAtTerm;
+                if (signal == Signal.KILL && (job.terms == 0 || since < KILL_AFTER)) {
+                    wrong.add("job %d got SIGKILL after %d SIGTERM and %d s".formatted(job.pid, job.terms, since));
+                }
+                if (signal == Signal.TERM) {
+                    job.editedAtTerm = job.edited;
+                    job.breakingAtTerm = job.breaking;
                 }
                 job.terms++;
                 signalled++;

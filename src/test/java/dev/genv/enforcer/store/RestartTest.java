@@ -30,6 +30,8 @@ import java.io.IOException;
 import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.DriverManager;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -186,6 +188,67 @@ class RestartTest extends StoreFixture {
             assertThat(note.outcome()).isEqualTo(Outcome.FAILED);
             assertThat(note.detail()).contains("it may have been executed");
         });
+    }
+
+    /** Schema 3 had a row for an action without a result. */
+    @Test
+    void aSignalWithoutAResultInAnOlderDatabaseCountsAsPerhapsSent() throws Exception {
+        cycle();
+        node.setSnapshot(STRAY);
+        cycleThatIsKilledAfterTheSignal();
+        change(
+                "ALTER TABLE action ADD COLUMN planned TEXT",
+                """
+                INSERT INTO action (at, host, type, outcome, user, devices, pid, start_time, signal, rules, planned, bytes)
+                    SELECT 0, host, 'terminate', 'perhaps', '', '[]', key ->> '$.id.pid', key ->> '$.id.start_time', 'TERM',
+                        '[]', value -> '$.last', 0 FROM history WHERE kind = 'termination'
+                """,
+                """
+                INSERT INTO action (at, host, type, outcome, user, devices, rules, planned, bytes)
+                    VALUES (0, 'here', 'detach', 'perhaps', '', '[]', '[]', 'torn', 0)
+                """,
+                "DELETE FROM history WHERE kind = 'termination'",
+                "PRAGMA user_version = 3");
+        start();
+        cycles(3);
+        assertThat(signals()).containsExactly(Signal.TERM);
+        assertThat(only().actions())
+                .singleElement()
+                .satisfies(note -> assertThat(note.detail()).contains("it may have been executed"));
+        assertThat(database.<Long>call(connection ->
+                        new Sql(connection).number("SELECT COUNT(*) FROM action WHERE outcome = 'perhaps'")))
+                .isZero();
+        cycles(2);
+        assertThat(signals()).containsExactly(Signal.TERM, Signal.TERM);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"PERHAPS_ASKED, TERM", "ASKED, KILL", "OVERDUE, KILL", "KILLED,"})
+    void aTerminationOfAnOlderDatabaseContinues(String stage, @Nullable Signal next) throws Exception {
+        node.setSnapshot(STRAY);
+        cycle();
+        stop();
+        change("ALTER TABLE action ADD COLUMN planned TEXT", """
+                UPDATE history SET value = json_set(json_remove(value, '$.at'), '$.stage', '%s', '$.stage_at', value -> '$.at',
+                    '$.signalled_at', value -> '$.at') WHERE kind = 'termination'
+                """.formatted(stage), "PRAGMA user_version = 3");
+        start();
+        cycles(3);
+        assertThat(signals()).containsExactly(Signal.TERM);
+        cycle();
+        assertThat(signals())
+                .containsExactlyElementsOf(next == null ? List.of(Signal.TERM) : List.of(Signal.TERM, next));
+        assertThat(problems).isEmpty();
+    }
+
+    private void change(String... statements) throws SQLException {
+        var file = directory.resolve(DataFolder.DATABASE);
+        try (var connection = DriverManager.getConnection("jdbc:sqlite:" + file);
+                var statement = connection.createStatement()) {
+            for (var each : statements) {
+                statement.execute(each);
+            }
+        }
     }
 
     @Test
