@@ -180,10 +180,8 @@ public final class Terminations {
 
     /** Whether this SIGTERM was begun and has no result. */
     public synchronized boolean isBegun(PlannedAction planned) {
-        return planned.action() instanceof Action.Terminate action
-                && pending.get(action.target()) instanceof Termination its
-                && its.stage == Stage.PERHAPS
-                && its.last.equals(planned);
+        var its = planned.action() instanceof Action.Terminate action ? pending.get(action.target()) : null;
+        return its != null && its.stage == Stage.PERHAPS && its.last.equals(planned);
     }
 
     /** Forgets a SIGTERM that was begun and not sent. */

@@ -125,7 +125,7 @@ public final class DatabaseStore implements Store {
                 for (var entry : begun.entrySet()) {
                     writeEntry(sql, entry);
                 }
-                return known == null ? null : known.with(begun);
+                return Optional.ofNullable(known).map(its -> its.with(begun));
             });
         } catch (StoreException e) {
             LOG.debug("Processes are signalled without a termination on the disk", e); // it is a reported problem
@@ -176,20 +176,20 @@ public final class DatabaseStore implements Store {
     }
 
     private void write(CycleCommit cycle) throws StoreException {
-        write(connection -> write(connection, cycle));
+        write(connection -> Optional.of(write(connection, cycle)));
     }
 
-    /** Writes in a transaction that returns what the database has after it; null if that is not known. */
-    private void write(Database.Work<@Nullable Content> work) throws StoreException {
-        database.write(new Database.Work<@Nullable Content>() {
+    /** Writes in a transaction that returns what the database has after it; empty if that is not known. */
+    private void write(Database.Work<Optional<Content>> work) throws StoreException {
+        database.write(new Database.Work<Optional<Content>>() {
             @Override
-            public @Nullable Content run(Connection connection) throws SQLException {
+            public Optional<Content> run(Connection connection) throws SQLException {
                 return work.run(connection);
             }
 
             @Override
-            public void committed(@Nullable Content content) {
-                written = content;
+            public void committed(Optional<Content> content) {
+                written = content.orElse(null);
             }
         });
     }
