@@ -102,8 +102,7 @@ final class TerminationLimit {
     void record(List<ActionRecord> results) {
         for (var done : results) {
             var outcome = done.result().outcome();
-            if (done.planned().action() instanceof Action.Terminate terminate
-                    && !outcome.isSkipped()) {
+            if (done.planned().action() instanceof Action.Terminate terminate && !outcome.isSkipped()) {
                 failed.remove(terminate.target());
                 if (outcome.isFailure()) {
                     failed.add(terminate.target());

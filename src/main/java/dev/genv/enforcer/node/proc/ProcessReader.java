@@ -125,7 +125,7 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
     }
 
     /** Reads one process. */
-    public ProcessFacts read(int pid) {
+    ProcessFacts read(int pid) {
         return read(begin(pid), true, true);
     }
 

@@ -249,6 +249,10 @@ class ActionTableTest {
                 new Changed("an earlier one", GONE, test -> test.process.startTime(999)),
                 new Changed("a zombie", GONE, test -> test.process.state('Z')),
                 new Changed(
+                        "an exited first thread beside another one",
+                        SIGNALLED,
+                        test -> test.process.state('Z').threads(2)),
+                new Changed(
                         "an unreadable stat",
                         Result.failed("stat has an unknown form"),
                         test -> Files.writeString(test.process.file("stat"), "812 (x) S 1")),
