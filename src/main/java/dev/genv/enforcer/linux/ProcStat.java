@@ -49,7 +49,7 @@ public record ProcStat(
         var open = text.indexOf('(');
         var close = text.lastIndexOf(')');
         if (open < 0 || close < open) {
-            throw new IOException("stat has no name");
+            throw new IOException("stat has an unknown form");
         }
         try {
             var fields = SEPARATOR.split(text.substring(close + 2), 0);
