@@ -18,7 +18,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -54,18 +53,10 @@ public final class ConfiguredUsers {
      * What the name service answered.
      *
      * @param found the last account that it found; null if it never found one
+     * @param isAsked whether the machine has a name service that can be asked; null before the first answer
      */
-    private record Answer(long askedAt, @Nullable Found found, Lookup last) {}
-
-    /** How the name service was asked for a user. */
-    private enum Lookup {
-        /** It found the account or did not: one that is out of reach looks like one without the account. */
-        ANSWERED,
-        /** It did not answer, or was not asked by this run of the service. */
-        UNKNOWN,
-        /** The machine has none that can be asked. */
-        IMPOSSIBLE
-    }
+    private record Answer(
+            long askedAt, @Nullable Found found, @Nullable Boolean isAsked) {}
 
     ConfiguredUsers(Collection<ConfiguredUser> configured) {
         this.configured = List.copyOf(configured);
@@ -83,7 +74,7 @@ public final class ConfiguredUsers {
             throw new IllegalArgumentException("not every user is in it");
         }
         if (ticks < now) { // the host was started again
-            answers.replaceAll((_, answer) -> new Answer(ticks - NameService.HOUR, answer.found, answer.last));
+            answers.replaceAll((_, answer) -> new Answer(ticks - NameService.HOUR, answer.found, answer.isAsked));
             pause.restart(ticks);
         }
         now = ticks;
@@ -93,17 +84,11 @@ public final class ConfiguredUsers {
             var known = answers.get(user);
             var found = known == null ? null : known.found;
             switch (readings.get(i)) {
-                case Reading.Value<Long>(var uid) ->
-                    answers.put(user, new Answer(now, new Found(uid, at), Lookup.ANSWERED));
+                case Reading.Value<Long>(var uid) -> answers.put(user, new Answer(now, new Found(uid, at), true));
                 case Reading.Failed<Long>(var kind, var _) when kind == Failure.NO_TIME -> {}
                 case Reading.Failed<Long>(var kind, var reason) -> {
-                    var lookup = switch (kind) {
-                        case ABSENT -> Lookup.ANSWERED;
-                        case SKIPPED -> Lookup.IMPOSSIBLE;
-                        default -> Lookup.UNKNOWN;
-                    };
-                    answers.put(user, new Answer(now, found, lookup));
-                    if (lookup == Lookup.UNKNOWN) {
+                    answers.put(user, new Answer(now, found, kind != Failure.SKIPPED));
+                    if (kind != Failure.ABSENT && kind != Failure.SKIPPED) {
                         failure = Optional.of(reason);
                     }
                 }
@@ -149,14 +134,10 @@ public final class ConfiguredUsers {
 
     /** Returns these accounts with the users of the settings, and reports those who are not found. */
     Accounts resolve(Accounts accounts, Findings findings) {
-        var exempt = configured.stream()
-                .filter(ConfiguredUser::isExempt)
-                .map(ConfiguredUser::user)
-                .collect(Collectors.toSet());
         var uids = new HashMap<String, Optional<Long>>();
         for (var each : configured) {
             var user = each.user;
-            var uid = uids.computeIfAbsent(user, _ -> find(user, exempt.contains(user), accounts));
+            var uid = uids.computeIfAbsent(user, _ -> find(user, accounts));
             var answer = answers.get(user);
             if (uid.isEmpty()) {
                 if (each.isExempt) {
@@ -181,20 +162,15 @@ public final class ConfiguredUsers {
         return accounts.withConfigured(uids);
     }
 
-    /**
-     * Without an account of that name, a number is a uid. In an exemption it may be the name of an account that is not found yet, unless there
-     * is no name service that can be asked.
-     */
-    private Optional<Long> find(String user, boolean isExempt, Accounts accounts) {
+    /** Without a name service that can be asked, a number is a uid. */
+    private Optional<Long> find(String user, Accounts accounts) {
         var named = accounts.uidOf(user);
         var answer = answers.get(user);
         var found = answer == null ? null : answer.found;
         if (named.isPresent() || found != null) {
             return named.isPresent() || found == null ? named : Optional.of(found.uid());
         }
-        var isCertain = user.startsWith("+")
-                || (answer != null
-                        && (answer.last == Lookup.IMPOSSIBLE || (answer.last == Lookup.ANSWERED && !isExempt)));
+        var isCertain = user.startsWith("+") || (answer != null && Boolean.FALSE.equals(answer.isAsked));
         return Accounts.numberIn(user)
                 .filter(uid -> isCertain || !accounts.namesOf(uid).isEmpty());
     }
@@ -212,7 +188,7 @@ public final class ConfiguredUsers {
 
     /** Continues with what was found before; it is asked for again. */
     void restore(Map<String, Found> found) {
-        found.forEach((user, its) -> answers.put(user, new Answer(now - NameService.HOUR, its, Lookup.UNKNOWN)));
+        found.forEach((user, its) -> answers.put(user, new Answer(now - NameService.HOUR, its, null)));
     }
 
     /** The exempt users of one machine, by its accounts. */

@@ -17,7 +17,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Finds the container, the pod and the job of Slurm in the path of a cgroup, from its root on. The outermost container or job counts, because
  * processes in it can create cgroups of any name. So can a user below a scope or service that systemd has delegated to that user, such as
- * {@code user@1000.service}: what has such a name there is a claim, and is not looked for. A slice cannot be delegated.
+ * {@code user@1000.service}: what has such a name there is a claim, and below a service of the system it is unknown whose. A slice cannot be
+ * delegated.
  */
 final class Workloads {
     /** The monitors of Podman and CRI-O run beside the container whose id they have. */
@@ -42,6 +43,9 @@ final class Workloads {
             "k3s-agent.service",
             "rke2-server.service",
             "rke2-agent.service");
+
+    /** Where all scopes and services are users'. A service of the system may be root's or a user's. */
+    private static final Set<String> USERS = Set.of("user.slice", "user");
 
     /** The beginning of the line of version 2, which the kernel writes last. */
     private static final String UNIFIED = "0::";
@@ -101,7 +105,8 @@ final class Workloads {
                     i == 0 ? path.startsWith("/..") : names.subList(0, i).contains("kubepods");
             pod = pod == null ? pod(name, isInKubernetes) : pod;
             if (container == null && job == null && isDelegated(name, i == 0)) {
-                isDecided = true;
+                isDecided = USERS.contains(names.getFirst())
+                        || (isWhole && names.stream().skip(i + 1).allMatch(below -> container(below, "") == null));
                 break;
             }
         }

@@ -266,17 +266,9 @@ class ObserverTest {
             limited carol; 812 uid 70011; envs; see; text
             → 812 of 70011 in a, SETTING_USER_UNKNOWN → user carol of GENV_ENFORCER_MAX_MEMORY_FOR_USER is no account that is known of this host, so its rule does nothing to users who may be this one: give the uid instead, with a plus sign such as +1003
 
-            a number in a limit is a uid if no account has that name
-            limited 70011; 812 uid 70011; envs; see; text; limit-of 70011 70011; limit-of 70011 70012
-            → 812 of 70011 in a, SETTING_USER_UNKNOWN → user 70011 of GENV_ENFORCER_MAX_MEMORY_FOR_USER counts as a uid, of which no account is known on this host → YES → NO
-
-            a number in a limit and in an exemption
-            limited 70011; exempt 70011; 812 uid 70012; envs; see; limit-of 70011 70012
-            → 812 of 70012 in a PERHAPS_EXEMPT, without EXEMPT_USERS, SETTING_USER_UNKNOWN, SETTING_USER_UNKNOWN → UNKNOWN
-
-            a number in a limit while the directory does not answer
-            limited 70011; directory-is hangs; 812 uid 70011; envs; see; limit-of 70011 70012; directory-is finds-nobody; hours 1; see; see; limit-of 70011 70012
-            → 812 of 70011 in a, PASSWD_UNREADABLE, SETTING_USER_UNKNOWN → UNKNOWN → 812 of 70011 in a, PASSWD_UNREADABLE, SETTING_USER_UNKNOWN → 812 of 70011 in a, SETTING_USER_UNKNOWN → NO
+            a number in a limit may be the name of an account that is not found: a directory that is out of reach finds nobody
+            limited 70011; 812 uid 70011; envs; see; limit-of 70011 70011; limit-of 70011 70012; limited +70011; restart; see; limit-of +70011 70011; limit-of +70011 70012
+            → 812 of 70011 in a, SETTING_USER_UNKNOWN → UNKNOWN → UNKNOWN → 812 of 70011 in a, SETTING_USER_UNKNOWN, SETTING_USER_UNKNOWN → YES → NO
 
             a number in a limit that is the name of an account
             limited 20231234; directory-of 20231234:70011; 812 uid 70011; envs; see; limit-of 20231234 70011; limit-of 20231234 20231234

@@ -37,7 +37,6 @@ class WorkloadsTest {
         containerd, nerdctl | /system.slice/nerdctl-{ID}.scope | container
         containerd, ctr | /default/{ID} | container
         Podman | /machine.slice/libpod-{ID}.scope/container | container
-        Podman, Quadlet of root | /system.slice/llm.service/libpod-payload-{ID} | nothing
         another engine | /system.slice/isulad-{ID}.scope | container
         CRI-O's monitor | {BURSTABLE}/crio-conmon-{ID}.scope | pod UID
         Podman, pod | /machine.slice/machine-libpod_pod_{OTHER}.slice/libpod-{ID}.scope | container
@@ -91,7 +90,6 @@ class WorkloadsTest {
         # What users can create: names below a cgroup that was delegated to them.
         rootless Podman | {USER}/user.slice/libpod-{ID}.scope/container | nothing
         rootless Docker | {USER}/user.slice/docker-{ID}.scope | nothing
-        Quadlet | /system.slice/llm.service/libpod-payload-{ID} | nothing
         another user's container | {USER}/system.slice/docker-{ID}.scope | nothing
         an id without engine | {USER}/docker/{ID} | nothing
         a pod | {USER}/kubepods.slice/kubepods-pod{SLICE}.slice/x | nothing
@@ -122,6 +120,9 @@ class WorkloadsTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
         11:devices:/kubepods/pod{UID}/{ID};1:name=systemd:/system.slice/docker.service;0::/ | container in pod UID | YES
+        0::/system.slice/llm.service/libpod-payload-{ID} | nothing | UNKNOWN
+        0::/system.slice/llm.service/app | nothing | NO
+        0::{USER}/user.slice/libpod-{ID}.scope/container | nothing | NO
         11:cpuset:/slurm/uid_1000/job_195428/step_batch;1:name=systemd:/system.slice/slurmd.service | job 195428 | NO
         # hybrid: systemd manages version 2 alone
         12:pids:{USER};1:name=systemd:{USER}/app.slice;0::{USER}/app.slice | nothing | NO
@@ -153,6 +154,7 @@ class WorkloadsTest {
         0::/docker/{ID}/ | container | YES
         0::{USER}/ | nothing | NO
         0::/user.slice/ | nothing | UNKNOWN
+        0::/system.slice/llm.service/ | nothing | UNKNOWN
         2:pids:/docker/{ID}/ | container | YES
         1:name=systemd:{USER}/a/ | nothing | UNKNOWN
         """)
