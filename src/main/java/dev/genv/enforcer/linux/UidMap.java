@@ -13,7 +13,6 @@ public record UidMap(List<Extent> extents) {
     /** More than the 340 lines that the kernel permits. */
     public static final int LARGEST = 16 << 10;
 
-    private static final UidMap INITIAL = new UidMap(List.of(new Extent(0, 0, 0xFFFF_FFFFL)));
     private static final Pattern LINE = Pattern.compile(" *([0-9]{1,10}) +([0-9]{1,10}) +([0-9]{1,10})");
 
     /** Uids in the namespace, those outside of it, and their number. */
@@ -37,11 +36,6 @@ public record UidMap(List<Extent> extents) {
         return Optional.of(new UidMap(extents));
     }
 
-    /** Whether it is that of the first user namespace, in which no uid is a subordinate one. */
-    public boolean isInitial() {
-        return equals(INITIAL);
-    }
-
     /**
      * Whether the owner of the subordinate uids around this one has it written by newuidmap(1): it maps the owner too, or several of them. An
      * extent with the uid and its owner is of root, who can map the uids of several users as they are.
@@ -50,5 +44,11 @@ public record UidMap(List<Extent> extents) {
         return extents.stream().noneMatch(extent -> extent.contains(owner) && extent.contains(uid))
                 && extents.stream()
                         .anyMatch(extent -> extent.contains(owner) || (extent.contains(uid) && extent.count > 1));
+    }
+
+    /** Whether a uid is one of several that newuidmap(1) mapped, with a range that the service need not know. Only root maps root's uid. */
+    public boolean isOfUser(long uid) {
+        return extents.stream().noneMatch(extent -> extent.contains(0))
+                && extents.stream().anyMatch(extent -> extent.contains(uid) && extent.count > 1);
     }
 }

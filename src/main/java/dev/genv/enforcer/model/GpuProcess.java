@@ -175,6 +175,12 @@ public record GpuProcess(
         return (uid != null && uid == known) || (owner != null && owner == known);
     }
 
+    /** Whether the kernel proves that it is this user's: in a container of root a uid can be anybody's. */
+    public boolean isProvenOf(long known) {
+        return isOf(known)
+                && (inContainerOfRoot() == Ternary.NO || (owner != null && owner == known && !owner.equals(uid)));
+    }
+
     /** Whether the machine needs it. */
     public boolean isProtected() {
         return immunity != null && immunity.kind() == Immunity.Kind.PROTECTED;

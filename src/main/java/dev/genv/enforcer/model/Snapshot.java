@@ -165,7 +165,7 @@ public record Snapshot(
         var owner = environment.uid();
         return owner != null
                 && owner != 0
-                && processes.stream().anyMatch(process -> process.isOf(owner) && process.uses(device));
+                && processes.stream().anyMatch(process -> process.isProvenOf(owner) && process.uses(device));
     }
 
     public Map<String, Environment> environmentsById() {

@@ -94,7 +94,7 @@ public final class AccountReader {
     record HostAccounts(Accounts accounts, SubordinateUids subordinateUids) {
         /**
          * Returns the uid of the account whose a process is. A real uid in a range of subordinate uids is the owner's if its user namespace
-         * proves that, and a user's own in the first one or if it has an account: uids of a directory service can lie in the ranges.
+         * proves that, and otherwise a user's own if it has an account: uids of a directory service can lie in the ranges.
          *
          * @param uidMap {@code /proc/PID/uid_map}
          * @return null if it is unknown
@@ -102,21 +102,22 @@ public final class AccountReader {
         @Nullable
         Long ownerOf(@Nullable Long uid, Reading<Bytes> uidMap) {
             var owner = subordinateUids.ownerOf(uid);
-            if (uid == null || owner == null || owner.equals(uid)) {
+            if (uid == null || uid == 0 || owner == null) {
                 return uid;
             }
+            var isInRange = !owner.equals(uid);
             var map = uidMap instanceof Reading.Value<Bytes>(var content)
                     ? UidMap.tryParse(content.text())
                     : Optional.<UidMap>empty();
             if (map.isEmpty()) {
-                return null;
+                return isInRange ? null : uid;
             }
-            if (map.get().isInitial()) {
-                return uid;
+            if (isInRange && map.get().provesOwner(owner, uid)) {
+                return owner;
             }
-            return map.get().provesOwner(owner, uid)
-                    ? owner
-                    : accounts.namesOf(uid).isEmpty() ? null : uid;
+            // A program with the set-user-ID bit keeps a subordinate uid in the first user namespace, and not every
+            // range is known.
+            return accounts.namesOf(uid).isEmpty() && (isInRange || map.get().isOfUser(uid)) ? null : uid;
         }
 
         /**

@@ -105,14 +105,19 @@ public record ImmunityRules(int ownPid, ExemptUsers exempt, List<ProtectedProgra
         return new ImmunityRules(ownPid, exempt, programs);
     }
 
-    /** Returns why a process is never terminated; null if it may be. */
+    /**
+     * Returns why a process is never terminated; null if it may be.
+     *
+     * @param owner the uid of the account whose it is, or may be
+     */
     @Nullable
-    public Immunity immunity(ObservedProcess process) {
+    public Immunity immunity(ObservedProcess process, @Nullable Long owner) {
         var what = whatItIs(process);
         if (what != null) {
             return what;
         }
-        var exemption = exempt.immunity(process.uid());
+        var ofUid = exempt.immunity(process.uid());
+        var exemption = ofUid == null && owner != null ? exempt.immunity(owner) : ofUid;
         if (exemption != null) {
             return exemption;
         }

@@ -52,6 +52,18 @@ final class MembershipResolver {
         };
     }
 
+    /**
+     * Records that an environment listed a process whose membership an ancestor decided: genv gave its id to a shell in between, whose environ
+     * does not show it, and the list can end before the process.
+     */
+    void doubt(ObservedProcess process) {
+        if (decided.get(process.id()) instanceof Known(var _, var decision)
+                && decision.by == MembershipSource.ANCESTOR) {
+            var unknown = Decision.unknown("an environment listed it other than that of its ancestor");
+            record(process, unknown.membership, unknown.by);
+        }
+    }
+
     /** Forgets all processes that are no longer on a GPU. */
     void retain(Set<ProcessId> processes) {
         decided.keySet().retainAll(processes);
@@ -91,7 +103,13 @@ final class MembershipResolver {
                 case NO -> {}
             }
             switch (ancestor.environ().content()) {
-                case ProgramEnviron.Content.Overwritten() -> child = ancestor;
+                case ProgramEnviron.Content.Overwritten() -> {
+                    if (ancestor.environ().addresses() == null) {
+                        return Decision.unknown(
+                                "its ancestor %d executed a program meanwhile".formatted(ancestor.pid()));
+                    }
+                    child = ancestor;
+                }
                 case ProgramEnviron.Content.Unavailable _ -> {
                     return Decision.unknown("the environ of its ancestor %d cannot be read".formatted(ancestor.pid()));
                 }

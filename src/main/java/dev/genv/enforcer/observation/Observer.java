@@ -23,6 +23,7 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.SubordinateUids;
+import dev.genv.enforcer.model.Ternary;
 import dev.genv.enforcer.observation.AccountReader.HostAccounts;
 import dev.genv.enforcer.observation.AccountReader.KnownAccounts;
 import dev.genv.enforcer.observation.AccountReader.RecordedNames;
@@ -122,10 +123,14 @@ public final class Observer {
         BiFunction<ObservedProcess, List<DeviceUsage>, GpuProcess> resolver = (process, usage) -> {
             observed.add(process.id());
             var chain = ancestors.of(process);
-            return excuses.apply(
+            var resolved = excuses.apply(
                     resolve(process, usage, chain, live, findings),
                     chain.processes().stream().map(ObservedProcess::pid),
                     chain.isComplete());
+            if (!resolved.notExcused(resolved.devices()).equals(resolved.devices())) {
+                memberships.doubt(process);
+            }
+            return resolved;
         };
         var listed = present.processes().stream()
                 .map(process -> resolver.apply(process, listing.usage().getOrDefault(process.pid(), List.of())))
@@ -192,16 +197,19 @@ public final class Observer {
         var membership = live.resolve(decision.membership(), process.pid(), findings);
         var workload = Workloads.of(process.facts().cgroup());
         var owner = accounts.ownerOf(process.uid(), process.facts().uidMap());
-        if (owner == null && process.uid() != null) {
+        var rangeOwner = accounts.subordinateUids().ownerOf(process.uid());
+        if (owner == null && process.uid() != null && workload.inContainerOfRoot() != Ternary.YES) {
             findings.add(
                     ProblemCode.OWNER_UNKNOWN,
-                    "process %d is of uid %d, which is in the range of subordinate uids of uid %d, and its user namespace does not show whose it is"
+                    "process %d is of uid %d, which %s, and its user namespace does not show whose it is"
                             .formatted(
                                     process.pid(),
                                     process.uid(),
-                                    accounts.subordinateUids().ownerOf(process.uid())));
+                                    process.uid().equals(rangeOwner)
+                                            ? "is in no known range of subordinate uids"
+                                            : "is in the range of subordinate uids of uid " + rangeOwner));
         }
-        var immune = immunity.immunity(process);
+        var immune = immunity.immunity(process, owner == null ? rangeOwner : owner);
         if (immune != null && Boolean.FALSE.equals(immune.isCertain())) {
             findings.add(
                     ProblemCode.IMMUNITY_UNKNOWN,

@@ -11,6 +11,7 @@ import dev.genv.enforcer.policy.Rule.RuleCheck;
 import dev.genv.enforcer.policy.Rule.RuleSetting;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 
 /**
@@ -93,15 +94,25 @@ final class EnvOwnerRule {
             var processes = snapshot.processesByEnvironment();
             return snapshot.environments().stream()
                     .flatMap(environment -> processes.getOrDefault(environment.eid(), List.of()).stream()
-                            .filter(process -> isStranger(process, environment))
+                            .filter(process -> isStranger(snapshot, process, environment))
                             .map(process -> new Stranger(environment, process, isProven(snapshot, environment))))
                     .toList();
         }
 
-        /** A subordinate uid of the environment's user counts as that user, as in a user namespace. */
-        private static boolean isStranger(GpuProcess process, Environment environment) {
-            var owner = process.owner();
-            return owner != null && owner != 0 && environment.uid() != null && !process.isOf(environment.uid());
+        /**
+         * A subordinate uid of the environment's user counts as that user, as in a user namespace. If it is unknown whether a uid is a
+         * subordinate one, it is a stranger if neither it nor the owner of its range is the environment's user.
+         */
+        private static boolean isStranger(Snapshot snapshot, GpuProcess process, Environment environment) {
+            var uid = process.uid();
+            var ofRange = snapshot.subordinateUids().ownerOf(uid);
+            var owner = process.owner() == null && !Objects.equals(uid, ofRange) ? ofRange : process.owner();
+            return owner != null
+                    && owner != 0
+                    && environment.uid() != null
+                    && !process.isOf(environment.uid())
+                    && (process.owner() != null
+                            || !owner.equals(snapshot.subordinateUids().ownerOf(environment.uid())));
         }
 
         /**

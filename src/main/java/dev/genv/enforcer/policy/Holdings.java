@@ -74,28 +74,35 @@ final class Holdings {
                 .map(share -> share.environment().eid())
                 .distinct()
                 .flatMap(eid -> processes.getOrDefault(eid, List.of()).stream())
-                .filter(process -> process.uses(device))
+                .filter(process -> process.uses(device) && !process.isExcusedOn(device))
                 .toList();
         return new Holding(snapshot.host(), device, shares, own, use(device, shares, own), since(device, shares));
     }
 
+    /** A process that names none of the environments, and is not excused there, proves no use: another user may have forged them. */
     private Holding.Use use(int device, List<Holding.Share> shares, List<GpuProcess> own) {
         var running = staying.stream().filter(process -> process.uses(device)).toList();
-        if (running.stream().anyMatch(process -> shares.stream().anyMatch(share -> isOfUser(process, share)))) {
+        var using = running.stream()
+                .filter(process -> own.contains(process)
+                        || process.isExcusedOn(device)
+                        || process.membership() instanceof Membership.Unknown)
+                .toList();
+        if (using.stream().anyMatch(process -> shares.stream().anyMatch(share -> isOfUser(process, share)))) {
             return Holding.Use.PROVEN;
         }
-        return running.stream()
-                        .anyMatch(process -> own.contains(process)
-                                || process.isExcusedOn(device)
-                                || process.membership() instanceof Membership.Unknown)
-                ? Holding.Use.BUSY
-                : Holding.Use.IDLE;
+        var isListed = running.stream()
+                .anyMatch(process -> shares.stream()
+                        .anyMatch(share -> share.environment().pids().contains(process.pid())));
+        return using.isEmpty() && !isListed ? Holding.Use.IDLE : Holding.Use.BUSY;
     }
 
-    /** Whether the kernel proves that a process is the user's. It proves nothing if the recorded uid may be another user's. */
+    /**
+     * Whether the kernel proves that a process is the user's. It proves nothing if the recorded uid may be another user's, and in a container
+     * of root a uid can be anybody's.
+     */
     private boolean isOfUser(GpuProcess process, Holding.Share share) {
         var uid = share.environment().uid();
-        return uid != null && owners.isConfirmed(share.environment()) && process.isOf(uid);
+        return uid != null && owners.isConfirmed(share.environment()) && process.isProvenOf(uid);
     }
 
     /** A device that one of the attachments held in the first observation is not new; otherwise the oldest one counts. */
@@ -156,9 +163,9 @@ final class Holdings {
         enum Use {
             /** None of the following. */
             IDLE,
-            /** A process that names one of the environments, is excused there, or has an unknown membership. */
+            /** A process that one of the environments lists, or one that may be in one of them. */
             BUSY,
-            /** A process of the user's own real uid. */
+            /** A process of the user's own real uid that names one of the environments, is excused there, or has an unknown membership. */
             PROVEN
         }
 

@@ -55,7 +55,7 @@ class FileFormatsTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "'         0          0 4294967295' | initial",
+                "'         0          0 4294967295' | nothing",
                 "'         0       1003          1/         1     100000      65536' | proven",
                 "'         0     100000      65536' | proven",
                 "'         5     100005          1' | nothing",
@@ -72,7 +72,8 @@ class FileFormatsTest {
             })
     void mapOfAUserNamespace(String lines, String expected) {
         var map = UidMap.tryParse(lines.isEmpty() ? "" : lines.replace('/', '\n') + "\n");
-        var found = map.map(its -> its.isInitial() ? "initial" : its.provesOwner(1003, 100_005) ? "proven" : "nothing");
+        var found = map.map(
+                its -> its.provesOwner(1003, 100_005) ? "proven" : its.isOfUser(100_005) ? "a user's" : "nothing");
         assertThat(found.orElse("unknown")).isEqualTo(expected);
     }
 

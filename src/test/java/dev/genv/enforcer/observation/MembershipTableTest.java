@@ -106,6 +106,10 @@ class MembershipTableTest {
             100 uid-unknown; strict; decide
             → unknown: its ancestors cannot be read
 
+            an ancestor that executed a program while it was read
+            200 parent 100 session 100 executing; 812 parent 200; strict; decide
+            → unknown: its ancestor 200 executed a program meanwhile
+
             an environ that cannot be read, and the setting
             strict; 100 unavailable; decide
             → unknown: the environ of its ancestor 100 cannot be read""";

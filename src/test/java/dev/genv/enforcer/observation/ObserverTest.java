@@ -138,7 +138,7 @@ class ObserverTest {
 
             an overwritten environ, an ancestor that names an environment, and one that lists this ancestor
             812 outside overwritten parent 900; 900 id b; envs a:1003:alice:900 b:1003:alice:900; see; devices 0:b 1:a; see
-            → 812 of alice in b by ANCESTOR excused on [0], env a, env b, 0:a → 812 of alice in b by ANCESTOR, env a, env b, 0:b, 1:a
+            → 812 of alice in b by ANCESTOR excused on [0], env a, env b, 0:a → 812 of alice unknown excused on [0], env a, env b, 0:b, 1:a, MEMBERSHIP_UNKNOWN
 
             no id, a listed pid, and unreadable attachments: the environment may hold the device
             812 outside; write devices ; see
@@ -331,9 +331,17 @@ class ObserverTest {
             812 uid 100001 uid-map 0:1003:1,100001:100001:1; envs; see; 812 uid-map 0:100000:65536; see
             → 812 of alice in a → 812 of alice in a
 
-            the first user namespace, in which no uid is a subordinate one
-            812 uid 100001; envs
-            → 812 of 100001 in a
+            the first user namespace: a program with the set-user-ID bit keeps a subordinate uid
+            812 uid 100001; envs; see; passwd root:0 alice:1003 dora:100001; see
+            → 812 of 100001 in a, OWNER_UNKNOWN → 812 of dora in a
+
+            a user namespace with several uids, of which no range is known
+            812 uid 300001 uid-map 0:1003:1,1:300000:65536; envs; see; text; 812 uid-map 0:0:400000; see; 812 uid-map 0:300001:1; see; unreadable subuid; 812 uid-map 0:300000:65536; see
+            → 812 of 300001 in a, OWNER_UNKNOWN → process 812 is of uid 300001, which is in no known range of subordinate uids, and its user namespace does not show whose it is → 812 of 300001 in a → 812 of 300001 in a → 812 of 300001 in a, PASSWD_UNREADABLE, OWNER_UNKNOWN
+
+            an exempt user's subordinate uid, and one that may be
+            exempt alice; 812 uid 100001 uid-map 0:1003:1,1:100000:65536; envs; see; 812 uid-map 0:100001:1; see
+            → 812 of alice in a EXEMPT → 812 of 100001 in a EXEMPT, OWNER_UNKNOWN
 
             a user namespace that every user can make for the own uid, and an account
             812 uid 100001 uid-map 0:100001:1; envs; passwd root:0 alice:1003 dora:100001
@@ -357,11 +365,11 @@ class ObserverTest {
 
             a nameless environment of a uid that processes do not show to be a subordinate one, or that has an account
             envs a:100001::812; 812 uid 100001; see; users; 812 no-uid-map; see; users; 812 uid-map 0:100001:1; passwd root:0 alice:1003 dora:100001; see; users
-            → 812 of 100001 in a, env a, 0:a → a of 100001 → 812 of 100001 in a, env a, 0:a, OWNER_UNKNOWN → a of 100001 → 812 of dora in a, env a, 0:a → a of dora
+            → 812 of 100001 in a, env a, 0:a, OWNER_UNKNOWN → a of 100001 → 812 of 100001 in a, env a, 0:a, OWNER_UNKNOWN → a of 100001 → 812 of dora in a, env a, 0:a → a of dora
 
             an invented name for a subordinate uid is disputed, and one of a directory service is not
             envs a:100001:zoe:812; 812 uid 100001 uid-map 0:1003:1,1:100000:65536; see; 812 uid-map 0:0:4294967295; see; users
-            → 812 of alice in a, disputed a, 0:a → 812 of zoe? in a, env a, 0:a → a of zoe
+            → 812 of alice in a, disputed a, 0:a → 812 of 100001 in a, env a, 0:a, OWNER_UNKNOWN → a of zoe
             """;
 
     private static final String REUSED = """

@@ -130,6 +130,7 @@ final class Relatives {
                 case "unavailable" ->
                     content = new Content.Unavailable(new Membership.Unknown("its environ does not answer"));
                 case "executed" -> addresses = addresses(number(words));
+                case "executing" -> addresses = null; // it moved its environ while it was read
                 case "namespaces" -> namespaces = Integer.valueOf(words.remove());
                 case "namespaces-unknown" -> namespaces = null;
                 default -> throw new IllegalArgumentException(word);

@@ -215,6 +215,12 @@ class PolicyTableTest {
         process 2 in a uid 165537 owner-unknown on 0
         → nothing
 
+        a process that is another user's, or that other user's subordinate uid
+        env a uid 1003 live 1003 on 0
+        subordinate 1000 165536 65536
+        process 2 in a uid 165537 owner-unknown on 0
+        → terminate 2
+
         a dispute without the environments
         env a disputed
         missing ENVIRONMENTS
@@ -235,6 +241,22 @@ class PolicyTableTest {
         env b on 1 at OLD
         process 1 excused 0 on 0
         process 2 in b uid 1003 on 1
+        → terminate 2, detach b 1
+
+        a process of the owner that names no environment of a device proves no use of it
+        limit 1
+        env a on 0 at NEW
+        env forged on 1 at OLD
+        process 1 in a on 0
+        process 2 on 1
+        → detach forged 1
+
+        a container of root with the owner's uid proves no use
+        limit 1
+        env a on 0 at NEW
+        env b on 1 at OLD
+        process 1 in a on 0
+        process 2 in b in-container on 1
         → terminate 2, detach b 1
 
         a subordinate uid of the owner proves the use

@@ -99,24 +99,32 @@ record QuotaOracle(Fleet fleet, Limits limits) {
     }
 
     private boolean isBusy(String user, Slot slot, Set<HostProcess> gone) {
-        var snapshot = snapshot(slot.host());
-        return hasProcessOfOwnersUid(user, slot, gone)
-                || running(slot, gone)
-                        .anyMatch(process -> process.membership() instanceof Membership.Unknown
-                                || process.isExcusedOn(slot.device())
-                                || attachments(user, slot).stream()
-                                        .map(Action.Detach::environment)
-                                        .anyMatch(environment -> environment.equals(environmentOf(snapshot, process))));
+        return running(slot, gone)
+                .anyMatch(process -> process.membership() instanceof Membership.Unknown
+                        || process.isExcusedOn(slot.device())
+                        || attachments(user, slot).stream()
+                                .map(Action.Detach::environment)
+                                .anyMatch(
+                                        environment -> environment.equals(environmentOf(snapshot(slot.host()), process))
+                                                || environment.pids().contains(process.pid())));
     }
 
     private boolean hasProcessOfOwnersUid(String user, Slot slot, Set<HostProcess> gone) {
         return running(slot, gone)
                 .anyMatch(process -> attachments(user, slot).stream()
                         .map(Action.Detach::environment)
-                        .anyMatch(environment -> hasTheUidOfItsUser(environment)
+                        .anyMatch(environment -> isIn(user, slot, process)
+                                && hasTheUidOfItsUser(environment)
                                 && environment.uid() != null
                                 && (environment.uid().equals(process.uid())
                                         || environment.uid().equals(process.owner()))));
+    }
+
+    private boolean isIn(String user, Slot slot, GpuProcess process) {
+        return process.membership() instanceof Membership.Unknown
+                || process.isExcusedOn(slot.device())
+                || attachments(user, slot).stream()
+                        .anyMatch(detach -> detach.environment().equals(environmentOf(snapshot(slot.host()), process)));
     }
 
     /** The machine says so, or nobody in the fleet says otherwise. */

@@ -179,7 +179,7 @@ def shorten(facts):
     if is_too_long():
         facts["ancestors"] = []
         for fact in facts["processes"]:
-            fact["cgroup"] = failed("SKIPPED")
+            fact.update(cgroup=failed("SKIPPED"), uidMap=failed("SKIPPED"))
         if is_too_long() and len(to_json(facts["liveness"])) > LARGEST_LIVENESS:
             facts["liveness"] = {"processes": TOO_LONG, "kernels": {"files": [], "unsearched": TOO_LONG["reason"]}}
         for fact in facts["processes"] if is_too_long() else []:

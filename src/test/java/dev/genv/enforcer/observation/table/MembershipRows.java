@@ -85,9 +85,10 @@ final class MembershipRows {
                                     .uidMap("         0       1003          1", "         1     100000      65536"))
                     .check(seen ->
                             assertThat(seen.processes().getFirst().owner()).isEqualTo(ALICE)),
-            row("the uid of a user in the range of another one", machine -> machine.process(812, 100_001, ID + "a"))
-                    .check(seen ->
-                            assertThat(seen.processes().getFirst().owner()).isEqualTo(100_001)),
+            row("a uid without an account in a range", machine -> machine.process(812, 100_001, ID + "a"))
+                    .problem(
+                            "OWNER_UNKNOWN: process 812 is of uid 100001, which is in the range of subordinate uids of uid"
+                                    + " 1003, and its user namespace does not show whose it is"),
             row("a subordinate uid, and an environ that cannot be read", machine -> {
                         var process = machine.process(812, 100_001).uidMap("0 1003 1", "1 100000 65536");
                         Files.delete(process.file("environ"));

@@ -6,6 +6,8 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.observation.table.FakeMachine.Hands;
 import dev.genv.enforcer.policy.Action;
@@ -50,10 +52,10 @@ class MountedProgramTest {
                 fake.tool.process(0, child.pid(), "1");
             }
             for (var child : List.of(byRoot, byUser)) {
-                assertThat(terminate(child, host))
-                        .isEqualTo(new Result(Outcome.SKIPPED_PROTECTED, "it runs " + server));
-                assertThat(child.isAlive()).isTrue();
+                assertThat(observed(child, host).immunity())
+                        .isEqualTo(new Immunity(Immunity.Kind.PROTECTED, "it runs " + server));
             }
+            assertThat(observed(hostile, host).immunity()).isNull();
             assertThat(terminate(hostile, host)).isEqualTo(Result.of(Outcome.SIGNALLED));
             assertThat(hostile.awaitExit()).isEqualTo(143);
         }
@@ -74,11 +76,15 @@ class MountedProgramTest {
         return Child.running(Programs.asUser(uid, command.toArray(String[]::new)), PATH);
     }
 
-    private static Result terminate(Child child, ObservedHost host) throws Exception {
-        var process = host.observe(Set.of()).processes().stream()
+    private static GpuProcess observed(Child child, ObservedHost host) throws Exception {
+        return host.observe(Set.of()).processes().stream()
                 .filter(each -> each.pid() == child.pid())
                 .findFirst()
                 .orElseThrow();
+    }
+
+    private static Result terminate(Child child, ObservedHost host) throws Exception {
+        var process = observed(child, host);
         var results = new ArrayList<Result>();
         host.execute(List.of(new Action.Terminate("gpu-1", process)), (_, result) -> results.add(result));
         return results.getFirst();

@@ -6,6 +6,7 @@ import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
+import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.HostDetails;
@@ -240,6 +241,8 @@ public final class HostBuilder {
                 case "unknown" -> process.unreadable();
                 case "native" -> process.ofItsUid();
                 case "owner-unknown" -> process.ownerUnknown();
+                case "in-container" ->
+                    process.workload(new Workload(null, new Workload.Container("c".repeat(64)), null, null));
                 case "excused" -> process.excusedOn(number(words));
                 case "immune" -> process.immune(Immunity.Kind.PROTECTED, "so");
                 case "later" -> process.startedLaterBy(number(words));
