@@ -136,12 +136,11 @@ function processesOf({ processes }) {
 
 /** The container, pod or job of a process, where the service knows it. */
 function workloadOf(workload) {
-  const { cgroup, container, pod, slurm_job: job } = workload ?? {};
+  const { container, pod, slurm_job: job } = workload ?? {};
   const parts = [
     ['pod', pod?.uid],
-    ['container', container?.id],
+    ['container', container?.id.slice(0, 12)],
     ['Slurm job', job?.id],
-    ['cgroup', cgroup],
   ];
   return parts.filter(([, value]) => value).flatMap(([title, value]) => [` · ${title} `, value]);
 }
