@@ -296,8 +296,8 @@ class RestartTest extends StoreFixture {
         # one that may have been signalled gets SIGTERM after the time until SIGKILL, which a restart does not shorten, and SIGKILL after that
         0  | cycle 1; stray; killed; start; cycle 3; see; cycle 1; see; cycle 2; see; cycle 1; see                   | T, TT, TT, TTK
         0  | cycle 1; stray; killed; start; cycle 2; restart; cycle 2; see; cycle 1; see                             | T, TT
-        # and is asked once if its earlier run was killed again and again
-        0  | stray; killed; start; killed; start; cycle 1; restart; cycle 1; see                                     | T
+        # and is asked once, also if a run ends before its first cycle
+        0  | stray; killed; start; stop; start; cycle 1; restart; cycle 1; see                                       | T
         # a grace period that passed in audit mode begins again, and the first cycle after a restart adds no time
         60 | audit; restart; stray; cycle 20; enforce; restart; cycle 6; see; restart; cycle 1; see; cycle 1; see     | -, -, T
         # after 50 s: it does not continue after a long stop, or with a wall clock that was set back
