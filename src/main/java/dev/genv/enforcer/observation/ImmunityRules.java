@@ -108,16 +108,23 @@ public record ImmunityRules(int ownPid, ExemptUsers exempt, List<ProtectedProgra
     /**
      * Returns why a process is never terminated; null if it may be.
      *
-     * @param owner the uid of the account whose it is, or may be
+     * @param owner the uid of the account whose it is; null if unknown
+     * @param rangeOwner the owner of the range of subordinate uids in which its real uid is, or else that uid
      */
     @Nullable
-    public Immunity immunity(ObservedProcess process, @Nullable Long owner) {
+    public Immunity immunity(ObservedProcess process, @Nullable Long owner, @Nullable Long rangeOwner) {
         var what = whatItIs(process);
         if (what != null) {
             return what;
         }
-        var ofUid = exempt.immunity(process.uid());
-        var exemption = ofUid == null && owner != null ? exempt.immunity(owner) : ofUid;
+        var exemption = exempt.immunity(process.uid());
+        if (exemption == null && rangeOwner != null) {
+            exemption = exempt.immunity(owner == null ? rangeOwner : owner);
+            if (exemption != null && owner == null) {
+                exemption = new Immunity(
+                        Immunity.Kind.PERHAPS_EXEMPT, "its uid may be a subordinate one of an exempt user");
+            }
+        }
         if (exemption != null) {
             return exemption;
         }

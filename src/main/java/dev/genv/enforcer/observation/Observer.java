@@ -127,8 +127,8 @@ public final class Observer {
                     resolve(process, usage, chain, live, findings),
                     chain.processes().stream().map(ObservedProcess::pid),
                     chain.isComplete());
-            if (!resolved.notExcused(resolved.devices()).equals(resolved.devices())) {
-                memberships.doubt(process);
+            if (resolved.devices().stream().anyMatch(resolved::isExcusedOn)) {
+                memberships.recordOtherListing(process);
             }
             return resolved;
         };
@@ -209,7 +209,7 @@ public final class Observer {
                                             ? "is in no known range of subordinate uids"
                                             : "is in the range of subordinate uids of uid " + rangeOwner));
         }
-        var immune = immunity.immunity(process, owner == null ? rangeOwner : owner);
+        var immune = immunity.immunity(process, owner, rangeOwner);
         if (immune != null && Boolean.FALSE.equals(immune.isCertain())) {
             findings.add(
                     ProblemCode.IMMUNITY_UNKNOWN,

@@ -116,7 +116,7 @@ final class EnvOwnerRule {
         }
 
         /**
-         * Whether the kernel proves the owner of an environment: all its live pids have the recorded uid, and so has the shell
+         * Whether the kernel proves the owner of an environment: all its live pids are known to have the recorded uid, and so has the shell
          * that it is named after, because another user may have replaced its entry. A container of genv's toolkit records root without a name.
          */
         private static boolean isProven(Snapshot snapshot, Environment environment) {
@@ -125,6 +125,7 @@ final class EnvOwnerRule {
                     && environment.user().isPresent()
                     && environment.uid() != null
                     && environment.ownership().uids().equals(Set.of(environment.uid()))
+                    && snapshot.uidsOfPids().keySet().containsAll(environment.pids())
                     && environment
                             .shell()
                             .map(snapshot.uidsOfPids()::get)

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.store;
 
 import com.fasterxml.jackson.annotation.JacksonInject;
+import com.fasterxml.jackson.annotation.JsonAlias;
 import com.fasterxml.jackson.annotation.JsonAutoDetect.Visibility;
 import com.fasterxml.jackson.annotation.JsonCreator;
 import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
@@ -47,7 +48,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
-import java.util.stream.Stream;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
@@ -160,7 +160,7 @@ public final class RecordJson {
         module.setMixInAnnotation(Snapshot.class, WithoutDetails.class);
         module.setMixInAnnotation(SubordinateUids.class, RangesForm.class);
         module.addDeserializer(RuleDefinition.class, new RuleReader());
-        module.addDeserializer(MembershipSource.class, new SourceReader());
+        module.setMixInAnnotation(MembershipSource.class, SourceForm.class);
         return module;
     }
 
@@ -199,22 +199,10 @@ public final class RecordJson {
         String name();
     }
 
-    /** Other versions inferred memberships from other processes than ancestors. */
-    private static final class SourceReader extends StdDeserializer<MembershipSource> {
-        private static final long serialVersionUID = 1L;
-
-        SourceReader() {
-            super(MembershipSource.class);
-        }
-
-        @Override
-        public MembershipSource deserialize(JsonParser parser, DeserializationContext context) throws IOException {
-            var name = parser.getText();
-            return Stream.of(MembershipSource.values())
-                    .filter(source -> source.name().equals(name))
-                    .findFirst()
-                    .orElse(MembershipSource.ANCESTOR);
-        }
+    /** Earlier versions inferred memberships from other processes than ancestors too. */
+    private enum SourceForm {
+        @JsonAlias({"LISTED", "SESSION", "CGROUP"})
+        ANCESTOR
     }
 
     /** Fails for a rule that this version does not have. */

@@ -251,7 +251,7 @@ class TerminationTableTest extends CycleTable {
         process 3 uid 1001 on 0; process 4 uid 1001 on 0; process 9 uid 1002 on 0 @ 10
         → 1 TERM 0, 2 TERM 0, 3 TERM 10, 9 TERM 10
 
-        users take turns by their uids, whoever came first
+        users take turns by their uids, not by the begin of their violations
         limit 1
         process 1 uid 2001 on 0; process 2 uid 2002 on 0; process 9 uid 1002 on 0 @ 0
         process 2 uid 2002 on 0; process 3 uid 3001 on 0; process 4 uid 3002 on 0; process 9 uid 1002 on 0 @ 10

@@ -341,7 +341,7 @@ class ObserverTest {
 
             an exempt user's subordinate uid, and one that may be
             exempt alice; 812 uid 100001 uid-map 0:1003:1,1:100000:65536; envs; see; 812 uid-map 0:100001:1; see
-            → 812 of alice in a EXEMPT → 812 of 100001 in a EXEMPT, OWNER_UNKNOWN
+            → 812 of alice in a EXEMPT → 812 of 100001 in a PERHAPS_EXEMPT, OWNER_UNKNOWN
 
             a user namespace that every user can make for the own uid, and an account
             812 uid 100001 uid-map 0:100001:1; envs; passwd root:0 alice:1003 dora:100001

@@ -110,7 +110,8 @@ record PolicyOracle(Fleet fleet, Limits limits, Limits memory) {
                 !snapshot.missing().contains(SnapshotPart.PROCESSES)
                         && !snapshot.missing().contains(SnapshotPart.ENVIRONMENTS)
                         && environment != null
-                        && isConfirmedStranger(environment, process.uid());
+                        && isConfirmedStranger(environment, process.uid())
+                        && environment.pids().stream().allMatch(snapshot.uidsOfPids()::containsKey);
             case "max-memory-per-user" ->
                 !snapshot.missing().contains(SnapshotPart.PROCESSES)
                         && process.immunity() == null

@@ -195,6 +195,12 @@ class PolicyTableTest {
         shell 4711 1000
         → only reported
 
+        a live pid whose uid is unknown, as without root on hidepid=1
+        env a live 1000 pids 99 on 0
+        uid-unread 99
+        process 1 in a uid 1003 on 0
+        → only reported
+
         a subordinate uid of the owner
         env a live 1000 on 0
         subordinate 1000 165536 65536

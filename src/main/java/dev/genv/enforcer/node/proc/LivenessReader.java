@@ -60,6 +60,7 @@ public record LivenessReader(ProcFs proc) {
         }
     }
 
+    /** A process whose status cannot be read exists, because the kernel lists it. */
     private List<LiveProcess> processes(List<Environment> environments) throws IOException {
         var listed = environments.stream()
                 .flatMap(environment -> environment.pids().stream())
@@ -68,10 +69,14 @@ public record LivenessReader(ProcFs proc) {
         listed.retainAll(Set.copyOf(proc.pids())); // users choose how many pids they list
         var processes = new ArrayList<LiveProcess>();
         for (var pid : listed) {
-            var status = proc.status(pid);
-            if (status != null && !isThread(status, pid)) {
-                var uid = ProcStatus.realUid(status);
-                processes.add(new LiveProcess(pid, uid == ProcStatus.NONE ? null : uid));
+            try {
+                var status = proc.status(pid);
+                if (status != null && !isThread(status, pid)) {
+                    var uid = ProcStatus.realUid(status);
+                    processes.add(new LiveProcess(pid, uid == ProcStatus.NONE ? null : uid));
+                }
+            } catch (IOException e) {
+                processes.add(new LiveProcess(pid, null));
             }
         }
         return processes;

@@ -110,6 +110,20 @@ final class StateRows {
                         machine.envs(env("a", ALICE, "alice", "", "\"k\""));
                     })
                     .check(seen -> assertThat(seen.environments()).hasSize(1)),
+            row("a listed process of which nothing can be read, as with hidepid=1", machine -> {
+                        var hidden = machine.process(900, BOB);
+                        for (var name : List.of("stat", "status", "cmdline")) {
+                            var file = hidden.file(name);
+                            Files.delete(file);
+                            Files.createDirectory(file);
+                        }
+                        machine.process(51, ALICE);
+                        machine.envs(env("a", ALICE, "alice", "51"), env("b", BOB, "bob", "900"));
+                    })
+                    .check(seen -> {
+                        assertThat(seen.environments()).hasSize(2);
+                        assertThat(seen.uidsOfPids()).containsOnlyKeys(51);
+                    }),
             row("a file lease on envs.json", machine -> {
                         machine.open.add(RealFlock.takeLease(machine.state.resolve("envs.json")));
                     })

@@ -39,6 +39,7 @@ public final class HostBuilder {
     private final List<GpuProcessBuilder> processes = new ArrayList<>();
     private final Set<Integer> unexplained = new TreeSet<>();
     private final Map<Integer, Long> uidsOfPids = new HashMap<>();
+    private final Set<Integer> pidsOfUnknownUid = new TreeSet<>();
     private final List<SubordinateUids.Range> subordinates = new ArrayList<>();
     private final Set<Integer> suspected = new TreeSet<>();
     private final Set<Integer> unknown = new TreeSet<>();
@@ -135,6 +136,19 @@ public final class HostBuilder {
         return this;
     }
 
+    /** Returns the given ones, and the pids of each environment whose live pids have one uid. */
+    private Map<Integer, Long> uidsOfPids() {
+        var uids = new HashMap<>(uidsOfPids);
+        for (var environment : environments.stream().map(EnvBuilder::build).toList()) {
+            if (environment.ownership().uids().size() == 1) {
+                var uid = environment.ownership().uids().iterator().next();
+                environment.pids().forEach(pid -> uids.putIfAbsent(pid, uid));
+            }
+        }
+        uids.keySet().removeAll(pidsOfUnknownUid);
+        return uids;
+    }
+
     public Snapshot snapshot() {
         return new Snapshot(
                 name,
@@ -145,7 +159,7 @@ public final class HostBuilder {
                 environments.stream().map(EnvBuilder::build).toList(),
                 inState.stream().map(this::device).toList(),
                 listedByTool,
-                uidsOfPids,
+                uidsOfPids(),
                 new SubordinateUids(subordinates),
                 missing,
                 List.of(),
@@ -190,6 +204,7 @@ public final class HostBuilder {
             case "env" -> environments.add(environment(words));
             case "process" -> processes.add(process(words));
             case "missing" -> missing(SnapshotPart.valueOf(words.remove()));
+            case "uid-unread" -> pidsOfUnknownUid.add(number(words));
             case "shell" -> uidsOfPids.put(number(words), (long) number(words));
             case "subordinate" -> subordinate(number(words), number(words), number(words));
             default -> throw new IllegalArgumentException(kind);
