@@ -251,22 +251,22 @@ class ProcessReaderTest {
     @Test
     void readsTheProgramFromAnotherThreadWhenTheFirstHasExited() throws IOException {
         var program = file("opt/server");
-        proc.process(812).thread(812);
-        proc.process(812).thread(813).exe(Path.of("/no/such/sleep"));
+        proc.process(812).withoutProgram().thread(812);
+        proc.process(812).withoutProgram().thread(813).exe(Path.of("/no/such/sleep"));
         assertThat(reader.read(812).executable())
                 .isInstanceOfSatisfying(
                         Reading.Failed.class,
                         failed -> assertThat(failed.failure()).isEqualTo(Failure.UNTRUSTED));
-        proc.process(820).thread(820);
-        proc.process(820).thread(821).exe(program);
+        proc.process(820).withoutProgram().thread(820);
+        proc.process(820).withoutProgram().thread(821).exe(program);
         assertRunsServer(820, true);
     }
 
     /** The kernel does not tell a name of more than 4096 bytes, and users can make one; here there is no link at all. */
     @Test
     void identifiesProgramWithoutPathByItsFile() throws IOException {
-        Files.createLink(proc.process(812).file("exe"), file("opt/server"));
-        Files.writeString(proc.process(813).file("exe"), "another");
+        Files.createLink(proc.process(812).withoutProgram().file("exe"), file("opt/server"));
+        Files.writeString(proc.process(813).withoutProgram().file("exe"), "another");
         assertRunsServer(812, true);
         assertRunsServer(813, false);
     }

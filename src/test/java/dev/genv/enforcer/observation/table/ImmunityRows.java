@@ -54,7 +54,10 @@ final class ImmunityRows {
                         machine.runs(812, Path.of("/no/such/server"));
                     })
                     .check(ImmunityRows::isNotImmune),
-            row("an unknown program", machine -> machine.protect(SERVER, "alice"))
+            row("an unknown program", machine -> {
+                        machine.protect(SERVER, "alice");
+                        Files.delete(machine.proc.root().resolve("812/exe"));
+                    })
                     .problem(
                             "IMMUNITY_UNKNOWN: process 812 is not terminated: it is unknown whether it runs a protected"
                                     + " program: No such file or directory")

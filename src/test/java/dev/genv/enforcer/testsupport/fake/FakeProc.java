@@ -20,10 +20,13 @@ public final class FakeProc {
         return root;
     }
 
-    /** Adds a sleeping {@code python} of user 1000, started at tick 1000, without arguments and variables. */
+    /** Adds a sleeping {@code python} of user 1000 that runs the file of sleep, started at tick 1000, without arguments and variables. */
     public FakeProcess process(int pid) throws IOException {
         var process = new FakeProcess(Files.createDirectories(root.resolve(Integer.toString(pid))), pid);
         process.writeStat();
+        if (!Files.isSymbolicLink(process.file("exe"))) {
+            process.exe(Path.of("/bin/sleep"));
+        }
         if (!Files.exists(root.resolve("devices"))) {
             Files.writeString(root.resolve("devices"), "Character devices:\n  1 mem\n\nBlock devices:\n");
         }
@@ -36,7 +39,7 @@ public final class FakeProc {
 
     /** The mount namespace of {@code self}, or of a pid. */
     public FakeProc mountNamespace(String who, long inode) throws IOException {
-        var link = Files.createDirectories(root.resolve(who).resolve("ns")).resolve("mnt");
+        var link = Files.createDirectories(folder(who).resolve("ns")).resolve("mnt");
         Files.deleteIfExists(link);
         Files.createSymbolicLink(link, Path.of("mnt:[" + inode + "]"));
         return this;
@@ -44,7 +47,7 @@ public final class FakeProc {
 
     /** The lines of {@code mountinfo} of {@code self}, or of a pid. */
     public FakeProc mounts(String who, String... lines) throws IOException {
-        Files.write(Files.createDirectories(root.resolve(who)).resolve("mountinfo"), List.of(lines));
+        Files.write(folder(who).resolve("mountinfo"), List.of(lines));
         return this;
     }
 
@@ -60,7 +63,7 @@ public final class FakeProc {
 
     /** Sets the service's effective capabilities, as a hexadecimal number, and its AppArmor label. */
     public void writeSelf(String capabilities, String label) throws IOException {
-        var self = Files.createDirectories(root.resolve("self"));
+        var self = self();
         Files.writeString(
                 self.resolve("status"),
                 "Name:\tjava\nCapPrm:\t0000000000000000\nCapEff:\t%s\n".formatted(capabilities));
@@ -69,9 +72,22 @@ public final class FakeProc {
 
     /** Sets the inode of the service's PID namespace. */
     public void pidNamespace(long inode) throws IOException {
-        var link = Files.createDirectories(root.resolve("self/ns")).resolve("pid");
+        var link = Files.createDirectories(self().resolve("ns")).resolve("pid");
         Files.deleteIfExists(link);
         Files.createSymbolicLink(link, Path.of("pid:[%d]".formatted(inode)));
+    }
+
+    private Path folder(String who) throws IOException {
+        return who.equals("self") ? self() : Files.createDirectories(root.resolve(who));
+    }
+
+    private Path self() throws IOException {
+        var self = root.resolve("self");
+        if (Files.notExists(self)) {
+            Files.createSymbolicLink(
+                    self, Files.createDirectories(root.resolve("4194304")).getFileName());
+        }
+        return self;
     }
 
     /** Sets the root directory of the machine's first process, to which a link leads, and in which root has an account. */
@@ -89,6 +105,7 @@ public final class FakeProc {
     /** A process. Every change is written at once. */
     public static final class FakeProcess {
         private static final long KERNEL_THREAD = 0x0020_0000;
+        private static final long DATA = 94032225483824L;
         private static final long ARGUMENTS = 140727971764955L;
         private final Path folder;
         private final long[] numbers = new long[53];
@@ -147,7 +164,7 @@ public final class FakeProc {
         /** Makes the environment unreadable, as while a process exits or executes a program. */
         public FakeProcess withoutEnvironment() throws IOException {
             environ();
-            Arrays.fill(numbers, 48, 52, 0);
+            Arrays.fill(numbers, 45, 52, 0);
             return writeStat();
         }
 
@@ -167,11 +184,11 @@ public final class FakeProc {
                     State:\t%s
                     Tgid:\t%d
                     Pid:\t%d
-                    NSpid:\t%s
                     Uid:\t%d\t%d\t%d\t%d
                     Gid:\t100\t100\t100\t100
+                    NSpid:\t%s
                     """.formatted(
-                            name, state, numbers[1], numbers[1], namespacePids, uid, uid + 1, uid + 1, uid + 1));
+                            name, state, numbers[1], numbers[1], uid, uid + 1, uid + 1, uid + 1, namespacePids));
             return this;
         }
 
@@ -192,6 +209,12 @@ public final class FakeProc {
         public FakeProcess exe(Path program) throws IOException {
             Files.deleteIfExists(file("exe"));
             Files.createSymbolicLink(file("exe"), program);
+            return this;
+        }
+
+        /** Makes its program unreadable, as when its first thread has exited. */
+        public FakeProcess withoutProgram() throws IOException {
+            Files.delete(file("exe"));
             return this;
         }
 
@@ -253,6 +276,9 @@ public final class FakeProc {
 
         /** Sets the addresses of its arguments and, directly after them, of an environ of this size. */
         private void place(int size) {
+            numbers[45] = DATA;
+            numbers[46] = DATA + 1656;
+            numbers[47] = DATA + 311_296;
             numbers[48] = numbers[48] == 0 ? ARGUMENTS : numbers[48];
             numbers[49] = ARGUMENTS + 8;
             numbers[50] = ARGUMENTS + 8;
