@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
+import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * cannot set the change time.
  */
 public final class WatchedFile<T> {
+    private static final Logger LOG = Logger.getLogger(WatchedFile.class);
     static final Duration QUIET = Duration.ofSeconds(2);
 
     private final Locator locator;
@@ -53,7 +55,11 @@ public final class WatchedFile<T> {
             try {
                 while (true) {
                     Thread.sleep(pause);
-                    reading.run();
+                    try {
+                        reading.run();
+                    } catch (RuntimeException e) {
+                        LOG.errorf(e, "The thread %s failed to read its files; it continues", thread);
+                    }
                 }
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();

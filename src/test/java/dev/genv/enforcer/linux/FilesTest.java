@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.linux.FileCalls.Descriptor;
+import dev.genv.enforcer.testsupport.LogRecords;
 import dev.genv.enforcer.testsupport.linux.Programs;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -13,9 +14,11 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -51,6 +54,21 @@ class FilesTest {
         assertThat(file.current()).hasSize(10);
         Files.writeString(path, "x".repeat(11));
         assertThatThrownBy(file::current).hasMessage("%s: it is longer than 10 bytes", path);
+    }
+
+    @Test
+    void watchingContinuesAfterADefect() {
+        var readings = new AtomicInteger();
+        try (var log = LogRecords.of(WatchedFile.class.getName())) {
+            WatchedFile.watch("test-files", Duration.ofMillis(1), () -> {
+                if (readings.incrementAndGet() == 1) {
+                    throw new IllegalStateException("a defect");
+                }
+                Thread.currentThread().interrupt(); // ends the watching
+            });
+            await().until(() -> readings.get() == 2);
+            assertThat(log.lines()).containsExactly("The thread test-files failed to read its files; it continues");
+        }
     }
 
     /** Users can set the modification time, and not the change time. */
