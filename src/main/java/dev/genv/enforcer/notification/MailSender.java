@@ -1,6 +1,7 @@
 package dev.genv.enforcer.notification;
 
 import io.vertx.core.AbstractVerticle;
+import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.ext.mail.LoginOption;
@@ -146,7 +147,8 @@ public record MailSender(NoticeText text, Addresses addresses, MailServer server
 
         /**
          * Sends a mail, and waits until the server has accepted it. An attempt is a verticle, because Vert.x closes the connections of a verticle
-         * when it is undeployed. The mail client itself closes a connection only after the server has answered QUIT.
+         * when it is undeployed. The mail client itself closes a connection only after the server has answered QUIT. A server that refuses one
+         * address sends the mail to nobody, so it is sent to the user alone then.
          */
         Reply send(MailMessage mail) throws InterruptedException {
             MailConfig server;
@@ -159,9 +161,14 @@ public record MailSender(NoticeText text, Addresses addresses, MailServer server
             var deployment = vertx.deployVerticle(new AbstractVerticle() {
                 @Override
                 public void start() {
-                    MailClient.create(vertx, server)
-                            .sendMail(mail)
+                    var client = MailClient.create(vertx, server);
+                    client.sendMail(mail)
                             .map(Reply.ACCEPTED)
+                            .recover(cause -> mail.getCc() != null && cause instanceof SMTPException
+                                    ? client.sendMail(new MailMessage(mail).setCc(List.of()))
+                                            .map(new Reply(
+                                                    ReplyKind.ACCEPTED, "the copy was not sent: " + answer(cause)))
+                                    : Future.failedFuture(cause))
                             .onComplete(reply);
                 }
             });
@@ -174,13 +181,16 @@ public record MailSender(NoticeText text, Addresses addresses, MailServer server
         }
 
         private static Reply failure(Throwable cause) {
-            var text = Reply.escape(cause.getMessage());
             if (cause instanceof SMTPException refusal) {
                 var isPermanent = refusal.isPermanent() && !LOGIN_REFUSED.contains(refusal.getReplyCode());
                 var kind = isPermanent ? ReplyKind.REFUSED : ReplyKind.FAILED;
-                return new Reply(kind, "the mail server answered: " + text);
+                return new Reply(kind, answer(cause));
             }
-            return Reply.failed("the mail server cannot be used: " + text);
+            return Reply.failed("the mail server cannot be used: " + Reply.escape(cause.getMessage()));
+        }
+
+        private static String answer(Throwable refusal) {
+            return "the mail server answered: " + Reply.escape(refusal.getMessage());
         }
 
         /**

@@ -293,7 +293,8 @@ public final class Outbox {
     private void collect(String recipient, Notice notice) {
         // A message of events may take only one that follows directly, so that they keep their order.
         var message = (limits.everyEvent() ? waiting.stream().skip(Math.max(waiting.size() - 1, 0)) : waiting.stream())
-                .filter(each -> each.failures == 0 && each.recipient.equals(recipient))
+                .filter(each -> each.recipient.equals(recipient)
+                        && (each.failures == 0 || (!limits.everyEvent() && each.warnsOf(notice))))
                 .findFirst()
                 .orElseGet(() -> {
                     var created = new Pending(recipient, due(recipient));
@@ -320,7 +321,12 @@ public final class Outbox {
     }
 
     /** What a later notice replaces: the same violation and the same process or attachment. */
-    private record Key(String violation, ActionNote.@Nullable Target target) {}
+    private record Key(String violation, ActionNote.@Nullable Target target) {
+        static Key of(Notice notice) {
+            var action = notice.action();
+            return new Key(notice.violation().id(), action == null ? null : action.target());
+        }
+    }
 
     /** A message that is collected, or that the receiver has not accepted yet. */
     private static final class Pending {
@@ -344,6 +350,15 @@ public final class Outbox {
             return (long) notices.size() + omitted;
         }
 
+        /** Whether it has a warning that says less than this later notice, so that an attempt after it would come too late. */
+        boolean warnsOf(Notice later) {
+            return notices.values().stream()
+                    .filter(each -> each.kind() == NoticeKind.WARNED)
+                    .anyMatch(each -> later.kind() == NoticeKind.RESOLVED
+                            ? each.violation().id().equals(later.violation().id())
+                            : Key.of(each).equals(Key.of(later)));
+        }
+
         /** Adds a notice, which may replace a former one. Of a violation that is over before its user was warned, nothing remains. */
         void addLatest(Notice notice) {
             var violation = notice.violation().id();
@@ -353,8 +368,7 @@ public final class Outbox {
                                     each.violation().id().equals(violation) && each.kind() == NoticeKind.WARNED)) {
                 return;
             }
-            var action = notice.action();
-            var key = new Key(violation, action == null ? null : action.target());
+            var key = Key.of(notice);
             if (notices.size() >= MOST_NOTICES && !notices.containsKey(key)) {
                 omitted++;
             } else {
@@ -390,7 +404,7 @@ public final class Outbox {
         switch (reply.kind()) {
             case ACCEPTED -> {
                 sent.increment();
-                failures = new Failures(0, "");
+                failures = new Failures(reply.why().isEmpty() ? 0 : FAILURES_OF_A_PROBLEM, reply.why());
                 waiting.remove(message);
             }
             case NOBODY -> waiting.remove(message);

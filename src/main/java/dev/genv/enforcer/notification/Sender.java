@@ -110,7 +110,7 @@ public interface Sender {
     /**
      * What became of one attempt.
      *
-     * @param why why the receiver did not accept it, as a clause; empty if it did
+     * @param why why the receiver did not accept it, or who gets no copy, as a clause; empty if it was accepted for all
      * @param asked how long the receiver asks to wait before the next attempt
      */
     record Reply(ReplyKind kind, String why, Optional<Duration> asked) {

@@ -163,6 +163,21 @@ class MailSenderTest {
         assertThat(mail.getSentDate()).isNotNull();
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"550 5.1.1 no such user", "450 4.2.0 greylisted"})
+    void copyThatIsRefusedDoesNotCostTheUserTheMail(String refusal) throws Exception {
+        try (var smtp = ScriptedSmtp.refusing("RCPT TO:<ADMIN", refusal)) {
+            var reply = send(server(config(Tls.NONE, smtp.port())));
+            assertThat(reply.kind()).isEqualTo(ReplyKind.ACCEPTED);
+            assertThat(reply.why()).startsWith("the copy was not sent: ").contains(refusal);
+            assertThat(smtp.lines()).containsOnlyOnce("DATA").contains("RCPT TO:<raz@example.org>");
+        }
+        try (var smtp = ScriptedSmtp.refusing("RCPT TO:<RAZ", refusal)) {
+            assertThat(failure(server(config(Tls.NONE, smtp.port()))).why()).contains(refusal);
+            assertThat(smtp.lines()).as("nobody gets the copy alone").doesNotContain("DATA");
+        }
+    }
+
     @Test
     void loginUsesThePasswordOfTheFileAndItsFailureMayPass() throws Exception {
         greenMail.setUser("genv@gpu.example.org", "genv", "s3cret");

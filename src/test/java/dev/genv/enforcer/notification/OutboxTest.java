@@ -6,6 +6,7 @@ import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.ViolationBuilder.violationOf;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
@@ -144,6 +145,40 @@ class OutboxTest {
     }
 
     /** As at the start of the service, and for a process that was terminated at once. */
+    /** A server may refuse the first attempts, and the grace period is shorter than the time until the next one. */
+    @Test
+    void warningThatWasNotAcceptedYetBecomesTheMessageAboutWhatHappened() throws Exception {
+        answer = _ -> FAILED;
+        warn("raz-1");
+        warn("raz-2");
+        warn("paul-1");
+        collectAndSend();
+        act("raz-1");
+        end("raz-2");
+        end("paul-1");
+        answer = _ -> Reply.ACCEPTED;
+        sent.clear();
+        pass(Duration.ofMinutes(1));
+        pass(Duration.ofMinutes(1));
+        assertThat(sent).hasSize(1);
+        assertThat(sent.getFirst().notices())
+                .extracting(notice -> notice.violation().id(), Notice::kind)
+                .containsExactly(tuple("raz-1", NoticeKind.ACTED));
+    }
+
+    @Test
+    void copyThatIsNotSentIsAProblemUntilAMessageIsAcceptedForAll() throws Exception {
+        answer = _ -> new Reply(ReplyKind.ACCEPTED, "the copy was not sent");
+        act("raz-1");
+        collectAndSend();
+        assertThat(outbox.problem()).contains("the copy was not sent");
+        assertThat(outbox.sent.count()).isEqualTo(1);
+        answer = _ -> Reply.ACCEPTED;
+        act("raz-2");
+        collectAndSend();
+        assertThat(outbox.problem()).isEmpty();
+    }
+
     @Test
     void noticeWaitsForTheNameOfItsUser() throws Exception {
         act("nameless-1", "nameless-2", "raz-1");

@@ -21,6 +21,7 @@ import dev.genv.enforcer.notification.Sender.Reply;
 import dev.genv.enforcer.notification.Sender.ReplyKind;
 import dev.genv.enforcer.notification.WebhookBodies.WebhookFormat;
 import dev.genv.enforcer.testsupport.KnownRules;
+import dev.genv.enforcer.testsupport.LogRecords;
 import dev.genv.enforcer.testsupport.ScriptedReceiver;
 import dev.genv.enforcer.testsupport.builder.ViolationBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
@@ -262,6 +263,19 @@ class WebhookSenderTest {
 
         receiver.use(endless("HTTP/1.1 200 OK\r\nX: "));
         assertThat(send(LONG).kind()).isEqualTo(ReplyKind.FAILED);
+    }
+
+    @Test
+    void answerWhoseBodyIsStillToComeIsNoError() throws Exception {
+        try (var log = LogRecords.of("io.vertx")) {
+            receiver.use((_, out) -> {
+                out.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+                Thread.sleep(Long.MAX_VALUE);
+            });
+            assertThat(send(LONG)).isEqualTo(Reply.ACCEPTED);
+            await().until(() -> receiver.closedByClient() == 1);
+            assertThat(log.lines()).isEmpty();
+        }
     }
 
     private static ScriptedReceiver.Script endless(String begin) {
