@@ -72,7 +72,7 @@ async function answer(path, options, token) {
       ...options,
       headers,
       cache: 'no-store',
-      credentials: 'omit',
+      credentials: 'same-origin',
       redirect: 'error',
     });
   } catch (error) {

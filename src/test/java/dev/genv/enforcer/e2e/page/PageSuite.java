@@ -72,7 +72,14 @@ abstract class PageSuite extends NodeSuite {
     }
 
     Window openWindow(Browser.NewContextOptions options) throws IOException {
-        var window = new Window(chromium, service.port(), options);
+        return opened(new Window(chromium, service.port(), options));
+    }
+
+    Window openWindow(String origin, Browser.NewContextOptions options) {
+        return opened(new Window(chromium, origin, options));
+    }
+
+    private Window opened(Window window) {
         windows.add(window);
         return window;
     }

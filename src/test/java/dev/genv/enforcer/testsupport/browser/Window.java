@@ -29,7 +29,12 @@ public final class Window implements AutoCloseable {
 
     /** Opens a window for the service on this port. */
     public Window(Chromium chromium, int port, Browser.NewContextOptions options) {
-        origin = "http://127.0.0.1:" + port;
+        this(chromium, "http://127.0.0.1:" + port, options);
+    }
+
+    /** Opens a window for the service at this origin, such as {@code http://127.0.0.1:8080}. */
+    public Window(Chromium chromium, String origin, Browser.NewContextOptions options) {
+        this.origin = origin;
         context = chromium.browser().newContext(options);
         context.setDefaultTimeout((double) TestTimeouts.HANG.toMillis());
         context.onRequest(request -> requests.add(request.url()));
