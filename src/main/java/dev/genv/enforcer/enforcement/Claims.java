@@ -6,6 +6,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.Ternary;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -58,13 +59,13 @@ public record Claims(@Nullable Long first, Map<String, Long> absent, Map<String,
     }
 
     /** Whether a process is older than the claim that its environment is alive. */
-    boolean shieldsFromEnvironment(GpuProcess process, Environment environment, boolean isStranger) {
-        return shields(process, absent.get(alive(environment.eid())), isStranger);
+    boolean shieldsFromEnvironment(GpuProcess process, Environment environment) {
+        return shields(process, environment, absent.get(alive(environment.eid())));
     }
 
     /** Whether a process is older than the claim that this uid owns its environment. */
-    boolean shieldsFromOwner(GpuProcess process, Environment environment, boolean isStranger) {
-        return shields(process, absent.get(owner(environment)), isStranger);
+    boolean shieldsFromOwner(GpuProcess process, Environment environment) {
+        return shields(process, environment, absent.get(owner(environment)));
     }
 
     /** Returns the attachments that users began to hold after the first reading. */
@@ -79,12 +80,15 @@ public record Claims(@Nullable Long first, Map<String, Long> absent, Map<String,
         return appearances;
     }
 
-    private boolean shields(GpuProcess process, @Nullable Long absentAt, boolean isStranger) {
+    /** A claim of the first reading may be younger than what it is used against, unless that is certainly its user's. */
+    private boolean shields(GpuProcess process, Environment environment, @Nullable Long absentAt) {
         if (absentAt == null) {
             return false;
         }
         var start = process.id().startTime();
-        return absentAt == NONE ? isStranger && first != null && start < first : start < absentAt;
+        return absentAt == NONE
+                ? environment.isStranger(process) != Ternary.NO && first != null && start < first
+                : start < absentAt;
     }
 
     private static Set<String> holdings(Snapshot snapshot) {

@@ -255,16 +255,15 @@ public final class Gate {
             return Optional.empty();
         }
         var claims = history.claims(host);
-        var isStranger = History.isStranger(process, environment);
         var enforcesInactive = enforcement.rules().test(Rules.INACTIVE_ENV_PROCESSES);
-        if (!enforcesInactive && claims.shieldsFromEnvironment(process, environment, isStranger)) {
+        if (!enforcesInactive && claims.shieldsFromEnvironment(process, environment)) {
             return Optional.of(new Verdict.Never(
                     Outcome.SKIPPED_PROTECTED,
                     "the process is older than the entry of environment %s"
                             .formatted(SafeText.escape(environment.eid()))));
         }
         return neverIf(
-                cause.rule().isEnforcedByUids() && claims.shieldsFromOwner(process, environment, isStranger),
+                cause.rule().isEnforcedByUids() && claims.shieldsFromOwner(process, environment),
                 Outcome.SKIPPED_PROTECTED,
                 "the process is older than the entry that makes uid %d the owner of environment %s"
                         .formatted(environment.uid(), SafeText.escape(environment.eid())));

@@ -382,12 +382,6 @@ public final class History {
         return hosts.getOrDefault(host, HostHistory.EMPTY).claims;
     }
 
-    /** Whether the environment of a process belongs to somebody else, or may do so, and the real uid of the process is known. */
-    static boolean isStranger(GpuProcess process, Environment environment) {
-        var owner = process.owner();
-        return environment.isStranger(process.uid()) && (owner == null || environment.isStranger(owner));
-    }
-
     /** Returns the active environment that a process names. */
     Optional<Environment> environmentOf(String host, GpuProcess process) {
         return process.membership() instanceof Membership.InEnvironment(var eid)

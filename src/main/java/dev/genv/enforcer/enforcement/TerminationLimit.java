@@ -59,9 +59,7 @@ final class TerminationLimit {
                 var process = terminate.process();
                 targets.add(terminate.target());
                 byHost.computeIfAbsent(terminate.host(), _ -> new TreeMap<>(Turn.ORDER))
-                        .computeIfAbsent(
-                                new Turn(process.owner() == null ? process.uid() : process.owner()),
-                                _ -> new PriorityQueue<>())
+                        .computeIfAbsent(new Turn(process.ownerOrUid()), _ -> new PriorityQueue<>())
                         .add(new Candidate(
                                 planned, process.id(), hasFailed(terminate.target()), lasted.apply(planned)));
             }

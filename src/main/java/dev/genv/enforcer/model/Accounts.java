@@ -1,5 +1,6 @@
 package dev.genv.enforcer.model;
 
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
@@ -104,6 +105,11 @@ public final class Accounts {
     /** Returns all names of a uid, because several accounts may share it; empty if the uid is unknown. */
     public Set<String> namesOf(long uid) {
         return names.getOrDefault(uid, Set.of());
+    }
+
+    /** Returns the first one of these names. */
+    public Optional<String> firstNameOf(long uid) {
+        return namesOf(uid).stream().min(Comparator.naturalOrder());
     }
 
     /**

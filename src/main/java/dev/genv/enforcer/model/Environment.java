@@ -1,6 +1,7 @@
 package dev.genv.enforcer.model;
 
 import dev.genv.enforcer.model.GpuProcess.Immunity;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -24,6 +25,7 @@ public record Environment(
         List<Integer> pids,
         List<String> kernelIds,
         Ownership ownership) {
+    private static final Long ROOT = 0L;
     private static final Pattern PID = Pattern.compile("[1-9][0-9]{0,8}");
 
     public Environment {
@@ -43,15 +45,39 @@ public record Environment(
     }
 
     /**
-     * Whether this real uid is neither root's nor one to which the environment may belong: the recorded uid, or the uid of one of its
-     * live pids. False if neither is known.
+     * Whether a process is of a user to whom the environment cannot belong: it belongs to the recorded uid, or to the real uid of one of its
+     * live pids. Root is no stranger. Unknown also if it is unknown to whom it belongs, or whose the process is, unless that can be no such
+     * user.
      */
-    public boolean isStranger(@Nullable Long realUid) {
-        return realUid != null
-                && realUid != 0
-                && !realUid.equals(uid)
-                && !ownership.uids().contains(realUid)
-                && (uid != null || !ownership.uids().isEmpty());
+    public Ternary isStranger(GpuProcess process) {
+        var users = new HashSet<>(ownership.uids);
+        if (uid != null) {
+            users.add(uid);
+        }
+        var ofRange = process.rangeOwner();
+        if (ROOT.equals(process.owner()) || users.stream().anyMatch(process::isOf)) {
+            return Ternary.NO;
+        }
+        var mayBeOf = process.owner() == null
+                && (ofRange == null
+                        || ofRange.equals(ROOT)
+                        || users.contains(ofRange)
+                        || ofRange.equals(ownership.rangeOwner));
+        return process.uid() == null || users.isEmpty() || mayBeOf ? Ternary.UNKNOWN : Ternary.YES;
+    }
+
+    /** Whether the kernel proves its owner. A container of genv's toolkit records root without a name, and proves nothing. */
+    public boolean isProven() {
+        return !ownership.isDisputed()
+                && user().isPresent()
+                && uid != null
+                && ownership.uids.equals(Set.of(uid))
+                && ownership.areUidsKnown;
+    }
+
+    /** Returns the uid of its owner if a live pid shows it, and nothing contradicts it. It is that of the account of a subordinate uid. */
+    public Optional<Long> shownOwner() {
+        return ownership.isDisputed() || ownership.uids.isEmpty() ? Optional.empty() : Optional.ofNullable(uid);
     }
 
     /**
@@ -62,15 +88,30 @@ public record Environment(
         return PID.matcher(eid).matches() ? Optional.of(Integer.valueOf(eid)) : Optional.empty();
     }
 
-    /** Returns the environment as one of another uid, and of its account if that is known. */
+    /** Returns the environment as one of the owner of its subordinate uid, and of the account of the owner if that is known. */
     public Environment ownedBy(long owner, Optional<String> account) {
-        var known = new Ownership(ownership.dispute, ownership.immunity, ownership.uids, account.orElse(null));
+        var known = new Ownership(
+                ownership.dispute,
+                ownership.immunity,
+                ownership.uids,
+                account.orElse(null),
+                null,
+                ownership.areUidsKnown);
         return new Environment(eid, owner, username, creation, config, pids, kernelIds, known);
     }
 
     /** Returns the environment with a disputed owner. */
     public Environment disputed(String why) {
-        return with(pids, new Ownership(why, ownership.immunity, ownership.uids, ownership.account));
+        return with(ownership.with(why, ownership.rangeOwner));
+    }
+
+    /** Returns the environment whose recorded uid is in the range of subordinate uids of a user. */
+    public Environment inRangeOf(long owner) {
+        return with(ownership.with(ownership.dispute, owner));
+    }
+
+    private Environment with(Ownership known) {
+        return with(pids, known);
     }
 
     /** Returns the environment with these of its pids, and what is known of its owner. */
@@ -124,12 +165,17 @@ public record Environment(
      * @param uids the real uids of its live pids, as far as they are known
      * @param account the account of the machine that has the recorded uid: that of the recorded user, or without a recorded user the
      *     first one by its name. Null if there is none
+     * @param rangeOwner the uid of the user in whose range of subordinate uids the recorded uid is; null if it is in none
+     * @param areUidsKnown whether the real uids of all its live pids are known, and the shell that it is named after has no other one:
+     *     another user may have replaced the entry
      */
     public record Ownership(
             @Nullable String dispute,
             @Nullable Immunity immunity,
             Set<Long> uids,
-            @Nullable String account) {
+            @Nullable String account,
+            @Nullable Long rangeOwner,
+            boolean areUidsKnown) {
         /** No source contradicts the record. */
         public static final Ownership UNDISPUTED = new Ownership(null, false, Set.of());
 
@@ -142,7 +188,13 @@ public record Environment(
                     dispute,
                     exempt ? new Immunity(Immunity.Kind.EXEMPT, "all its live processes belong to exempt users") : null,
                     uids,
-                    null);
+                    null,
+                    null,
+                    true);
+        }
+
+        private Ownership with(@Nullable String otherDispute, @Nullable Long otherRangeOwner) {
+            return new Ownership(otherDispute, immunity, uids, account, otherRangeOwner, areUidsKnown);
         }
 
         public boolean isDisputed() {

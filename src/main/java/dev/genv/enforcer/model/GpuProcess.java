@@ -20,6 +20,8 @@ import org.jspecify.annotations.Nullable;
  * @param user whose it is by its real uid; null if no name is known, or if a container shows that the uid may be anybody's
  * @param owner the uid of the account whose it is: its real uid, or for a subordinate uid (subuid(5)) that of the user who has it; null if
  *     unknown, as in the records of earlier versions
+ * @param rangeOwner the uid of the user in whose range of subordinate uids its real uid is, who may be its owner if that is unknown; null if
+ *     it is in none, as in the records of earlier versions
  * @param excused the indices of its devices on which environments that list it excuse it ({@link Excuses}). It is no membership. Null, as in
  *     the records of earlier versions, is none
  */
@@ -34,6 +36,7 @@ public record GpuProcess(
         @Nullable Workload workload,
         @Nullable User user,
         @Nullable Long owner,
+        @Nullable Long rangeOwner,
         @Nullable Set<Integer> excused) {
 
     /** Creates a process whose real uid is its owner's, and that no environment excuses. */
@@ -47,7 +50,7 @@ public record GpuProcess(
             @Nullable Immunity immunity,
             @Nullable Workload workload,
             @Nullable User user) {
-        this(id, uid, command, membership, membershipBy, usage, immunity, workload, user, uid, Set.of());
+        this(id, uid, command, membership, membershipBy, usage, immunity, workload, user, uid, null, Set.of());
     }
 
     /** Creates a process with the membership that its environ names. */
@@ -75,8 +78,7 @@ public record GpuProcess(
     }
 
     public GpuProcess excusedOn(Set<Integer> devices) {
-        return new GpuProcess(
-                id, uid, command, membership, membershipBy, usage, immunity, workload, user, owner, devices);
+        return with(membership, membershipBy, usage, workload, user, devices);
     }
 
     public boolean isExcusedOn(int device) {
@@ -89,29 +91,39 @@ public record GpuProcess(
     }
 
     public GpuProcess with(Membership other, MembershipSource by) {
-        return new GpuProcess(id, uid, command, other, by, usage, immunity, workload, user, owner, excused);
+        return with(other, by, usage, workload, user, excused);
     }
 
     public GpuProcess withUsage(List<DeviceUsage> other) {
-        return new GpuProcess(
-                id, uid, command, membership, membershipBy, other, immunity, workload, user, owner, excused);
+        return with(membership, membershipBy, other, workload, user, excused);
     }
 
     public GpuProcess withUser(User other) {
-        return new GpuProcess(
-                id, uid, command, membership, membershipBy, usage, immunity, workload, other, owner, excused);
-    }
-
-    /** Whether its real uid is a person's whose name is not known. In a container of root it may be anybody's. */
-    public boolean isNameless() {
-        return user == null && owner != null && inContainerOfRoot() == Ternary.NO;
+        return with(membership, membershipBy, usage, workload, other, excused);
     }
 
     public GpuProcess withoutWorkload() {
-        return workload == null
-                ? this
-                : new GpuProcess(
-                        id, uid, command, membership, membershipBy, usage, immunity, null, user, owner, excused);
+        return workload == null ? this : with(membership, membershipBy, usage, null, user, excused);
+    }
+
+    private GpuProcess with(
+            Membership its,
+            MembershipSource by,
+            List<DeviceUsage> uses,
+            @Nullable Workload what,
+            @Nullable User who,
+            @Nullable Set<Integer> devices) {
+        return new GpuProcess(id, uid, command, its, by, uses, immunity, what, who, owner, rangeOwner, devices);
+    }
+
+    /** Whether it is known whose it is. In a container of root, or if that is unknown, a uid may be anybody's, and only a subordinate one shows it. */
+    public boolean isPerson() {
+        return owner != null && (inContainerOfRoot() == Ternary.NO || !owner.equals(uid));
+    }
+
+    /** Whether it is a person's whose name is not known. */
+    public boolean isNameless() {
+        return user == null && isPerson();
     }
 
     public int pid() {
@@ -127,9 +139,15 @@ public record GpuProcess(
         return workload == null ? Ternary.NO : workload.inContainerOfRoot();
     }
 
-    /** Returns the name of its user, or else its real uid; null if neither is known. */
+    /** Returns the uid of the account whose it is, or else its real uid; null if neither is known. */
+    public @Nullable Long ownerOrUid() {
+        return owner == null ? uid : owner;
+    }
+
+    /** Returns the name of its user, or else that uid; null if neither is known. */
     public @Nullable String userOrUid() {
-        return user != null || uid == null ? userName() : Long.toString(uid);
+        var number = ownerOrUid();
+        return user != null || number == null ? userName() : number.toString();
     }
 
     /** Returns the indices of its devices, ascending. */

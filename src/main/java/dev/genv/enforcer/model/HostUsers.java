@@ -1,11 +1,9 @@
 package dev.genv.enforcer.model;
 
 import dev.genv.enforcer.model.GpuProcess.User;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,14 +15,12 @@ public final class HostUsers {
     /** Nobody knows the user, or the owner of the environment is disputed. */
     public static final String UNKNOWN = "";
 
-    private final Snapshot snapshot;
     private final Map<Long, User> byUid = new HashMap<>();
     private final Map<String, User.Source> sources = new HashMap<>();
     private final Map<String, Environment> environments;
     private final Map<Integer, Environment> listing = new HashMap<>();
 
     public HostUsers(Snapshot snapshot) {
-        this.snapshot = snapshot;
         environments = snapshot.environmentsById();
         for (var process : snapshot.processes()) {
             add(process.owner(), process.user());
@@ -55,14 +51,6 @@ public final class HostUsers {
                 : new User(SafeText.bounded(name), User.Source.RECORDED);
     }
 
-    /** Returns the name of the account that owns a uid on a host, as it is known now; of several the first one. */
-    public static Optional<String> accountOf(Snapshot host, long uid) {
-        var owner = host.ownerOf(uid);
-        return owner == null
-                ? Optional.empty()
-                : host.details().accounts().namesOf(owner).stream().min(Comparator.naturalOrder());
-    }
-
     /** Returns who says that a user has this name; null for a uid, and for a user who has nothing on the host. */
     public User.@Nullable Source sourceOf(String user) {
         return sources.get(user);
@@ -75,7 +63,7 @@ public final class HostUsers {
         }
         var account = environment.ownership().account();
         var name = account == null ? environment.username() : account;
-        return name == null || name.isEmpty() ? ofUid(environment.uid()) : SafeText.bounded(name);
+        return name == null || name.isEmpty() ? ofOwner(environment.uid()) : SafeText.bounded(name);
     }
 
     /**
@@ -94,17 +82,12 @@ public final class HostUsers {
         if (environment != null) {
             return of(environment);
         }
-        return owner == null ? Objects.toString(process.uid(), UNKNOWN) : ofOwner(owner);
+        return ofOwner(process.ownerOrUid());
     }
 
-    /** Returns the user of a uid of which no process shows whose it is. */
-    public String ofUid(@Nullable Long uid) {
-        var owner = snapshot.ownerOf(uid);
-        return owner == null ? UNKNOWN : ofOwner(owner);
-    }
-
-    private String ofOwner(Long owner) {
+    /** Returns the user of this uid of an account. */
+    public String ofOwner(@Nullable Long owner) {
         var user = byUid.get(owner);
-        return user == null ? owner.toString() : user.name();
+        return user == null ? Objects.toString(owner, UNKNOWN) : user.name();
     }
 }

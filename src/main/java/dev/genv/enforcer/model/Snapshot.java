@@ -22,7 +22,6 @@ import org.jspecify.annotations.Nullable;
  * @param environments the active environments
  * @param devices the devices that {@code devices.json} describes or the GPU tool lists, with the attachments of active environments
  * @param listedDevices the indices of the devices that the GPU tool lists
- * @param uidsOfPids the real uids of the live pids that the environments list or are named after, as far as they are known
  * @param missing the parts that could not be observed; a rule that needs one of them does not act here
  * @param problems why they could not, and what else is wrong
  * @param details what was observed of the host itself
@@ -34,13 +33,11 @@ public record Snapshot(
         List<Environment> environments,
         List<Device> devices,
         Set<Integer> listedDevices,
-        Map<Integer, Long> uidsOfPids,
-        SubordinateUids subordinateUids,
         Set<SnapshotPart> missing,
         List<Problem> problems,
         HostDetails details) {
 
-    /** Creates a snapshot in which everything is listed, without uids of listed pids and without subordinate uids. */
+    /** Creates a snapshot in which everything is listed. */
     public Snapshot(
             String host,
             List<GpuProcess> processes,
@@ -56,8 +53,6 @@ public record Snapshot(
                 environments,
                 devices,
                 listedDevices,
-                Map.of(),
-                SubordinateUids.NONE,
                 missing,
                 problems,
                 HostDetails.NONE);
@@ -72,7 +67,6 @@ public record Snapshot(
         devices =
                 devices.stream().sorted(Comparator.comparingInt(Device::index)).toList();
         listedDevices = Set.copyOf(listedDevices);
-        uidsOfPids = Map.copyOf(uidsOfPids);
         missing = missing.isEmpty() ? Set.of() : Set.copyOf(EnumSet.copyOf(missing));
         problems = List.copyOf(problems);
     }
@@ -116,8 +110,6 @@ public record Snapshot(
                 environments,
                 otherDevices,
                 listedDevices,
-                uidsOfPids,
-                subordinateUids,
                 missing,
                 otherProblems,
                 otherDetails);
@@ -150,14 +142,6 @@ public record Snapshot(
 
     public boolean has(SnapshotPart... parts) {
         return Set.of(parts).stream().noneMatch(missing::contains);
-    }
-
-    /**
-     * Returns the uid of the account to which a uid belongs of which no process shows that: a subordinate uid is its owner's, unless it
-     * has an account. Uids of a directory service can lie in the ranges of subordinate uids.
-     */
-    public @Nullable Long ownerOf(@Nullable Long uid) {
-        return uid == null || !details.accounts().namesOf(uid).isEmpty() ? uid : subordinateUids.ownerOf(uid);
     }
 
     /** Whether a process of the real uid of an environment's owner, or of a subordinate one, uses a device. No other user can start one. */

@@ -23,15 +23,20 @@ public final class SubordinateUids {
         return List.copyOf(byFirst.values());
     }
 
-    /** Returns the uid of the account to which a subordinate uid belongs; another uid is returned unchanged. */
-    public @Nullable Long ownerOf(@Nullable Long uid) {
-        if (uid == null) {
+    /** Returns the uid of the account in whose range another uid is; null if it is in none. */
+    public @Nullable Long rangeOwnerOf(@Nullable Long uid) {
+        var entry = uid == null ? null : byFirst.floorEntry(uid);
+        if (uid == null || entry == null) {
             return null;
         }
-        var range = byFirst.floorEntry(uid);
-        return range != null && uid - range.getKey() < range.getValue().count
-                ? Long.valueOf(range.getValue().owner)
-                : uid;
+        var range = entry.getValue();
+        return uid - range.first < range.count && range.owner != uid ? Long.valueOf(range.owner) : null;
+    }
+
+    /** Returns the uid of the account in whose range a uid is, and any other uid unchanged. */
+    public long ownerOf(long uid) {
+        var owner = rangeOwnerOf(uid);
+        return owner == null ? uid : owner;
     }
 
     @Override

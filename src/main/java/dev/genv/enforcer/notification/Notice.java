@@ -103,13 +103,13 @@ public record Notice(
     Map<Long, Notice> byUid(UserDirectory users) {
         var byUid = new LinkedHashMap<Long, List<GpuProcess>>();
         concernedProcesses(users.inAudit())
-                .filter(UserDirectory::isPerson)
+                .filter(GpuProcess::isPerson)
                 .forEach(process -> byUid.computeIfAbsent(
                                 Objects.requireNonNull(process.owner(), "a person has a uid"), _ -> new ArrayList<>())
                         .add(process));
         for (var concerned : concerned()) {
             if (!concerned.target().isProcess()) {
-                users.ownersOf(concerned.target()).forEach(uid -> byUid.putIfAbsent(uid, List.of()));
+                users.ownerOf(concerned.target()).ifPresent(uid -> byUid.putIfAbsent(uid, List.of()));
             }
         }
         var notices = new LinkedHashMap<Long, Notice>();

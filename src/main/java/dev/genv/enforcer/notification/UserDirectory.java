@@ -1,18 +1,14 @@
 package dev.genv.enforcer.notification;
 
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
-import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProcessId;
-import dev.genv.enforcer.model.Ternary;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /** The users of the machines as the last cycle read them from passwd(5) and subuid(5), which only root can write. */
 public final class UserDirectory {
@@ -45,26 +41,15 @@ public final class UserDirectory {
     }
 
     /**
-     * Returns the uids of the accounts whose the live pids of an environment are; none if its owner is disputed, or if it is not active any
+     * Returns the uid of the account whose the live pids of an environment are; empty if its owner is disputed, or if it is not active any
      * more.
      */
-    public Set<Long> ownersOf(ActionNote.Target attachment) {
+    public Optional<Long> ownerOf(ActionNote.Target attachment) {
         return fleet.host(attachment.host()).stream()
                 .flatMap(machine -> machine.environments().stream()
                         .filter(environment -> environment.eid().equals(attachment.environment()))
-                        .map(Environment::ownership)
-                        .filter(ownership -> !ownership.isDisputed())
-                        .flatMap(ownership -> ownership.uids().stream())
-                        .flatMap(uid -> Stream.ofNullable(machine.ownerOf(uid))))
-                .collect(Collectors.toUnmodifiableSet());
-    }
-
-    /**
-     * Whether it is known whose a process is. In a container of root, or if that is unknown, only a subordinate uid shows it.
-     */
-    public static boolean isPerson(GpuProcess process) {
-        var owner = process.owner();
-        return owner != null && (process.inContainerOfRoot() == Ternary.NO || !owner.equals(process.uid()));
+                        .flatMap(environment -> environment.shownOwner().stream()))
+                .findFirst();
     }
 
     /** Returns the names of the accounts of a uid on these machines. If there are several, the message could reach another person. */

@@ -19,7 +19,6 @@ import dev.genv.enforcer.model.Ternary;
 import dev.genv.enforcer.observation.ConfiguredUsers.ConfiguredUser;
 import dev.genv.enforcer.observation.NameService.Found;
 import java.util.Collection;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -101,23 +100,25 @@ public final class AccountReader {
          */
         @Nullable
         Long ownerOf(@Nullable Long uid, Reading<Bytes> uidMap) {
-            var owner = subordinateUids.ownerOf(uid);
-            if (uid == null || uid == 0 || owner == null) {
+            if (uid == null || uid == 0) {
                 return uid;
             }
-            var isInRange = !owner.equals(uid);
+            var rangeOwner = subordinateUids.rangeOwnerOf(uid);
             var map = uidMap instanceof Reading.Value<Bytes>(var content)
                     ? UidMap.tryParse(content.text())
                     : Optional.<UidMap>empty();
             if (map.isEmpty()) {
-                return isInRange ? null : uid;
+                return rangeOwner == null ? uid : null;
             }
-            if (isInRange && map.get().provesOwner(owner, uid)) {
-                return owner;
+            if (rangeOwner != null && map.get().provesOwner(rangeOwner, uid)) {
+                return rangeOwner;
             }
             // A program with the set-user-ID bit keeps a subordinate uid in the first user namespace, and not every
             // range is known.
-            return accounts.namesOf(uid).isEmpty() && (isInRange || map.get().isOfUser(uid)) ? null : uid;
+            return accounts.namesOf(uid).isEmpty()
+                            && (rangeOwner != null || map.get().isOfUser(uid))
+                    ? null
+                    : uid;
         }
 
         /**
@@ -128,12 +129,13 @@ public final class AccountReader {
          */
         Environment withOwner(Environment environment, List<GpuProcess> processes) {
             var uid = environment.uid();
-            var owner = subordinateUids.ownerOf(uid);
-            if (uid == null
-                    || owner == null
-                    || owner.equals(uid)
-                    || !accounts.namesOf(uid).isEmpty()) {
+            var owner = subordinateUids.rangeOwnerOf(uid);
+            if (uid == null || owner == null) {
                 return environment;
+            }
+            var known = environment.inRangeOf(owner);
+            if (!accounts.namesOf(uid).isEmpty()) {
+                return known;
             }
             var shown = processes.stream()
                     .filter(process -> uid.equals(process.uid()))
@@ -141,15 +143,12 @@ public final class AccountReader {
                     .collect(Collectors.toSet());
             var isProven = shown.equals(Set.of(owner));
             if (environment.username() == null || environment.username().isEmpty()) {
-                return shown.isEmpty() || isProven
-                        ? environment.ownedBy(
-                                owner, accounts.namesOf(owner).stream().min(Comparator.naturalOrder()))
-                        : environment;
+                return shown.isEmpty() || isProven ? known.ownedBy(owner, accounts.firstNameOf(owner)) : known;
             }
             return isProven && !environment.ownership().isDisputed()
-                    ? environment.disputed("uid %d is a subordinate one of uid %d, not of user %s"
+                    ? known.disputed("uid %d is a subordinate one of uid %d, not of user %s"
                             .formatted(uid, owner, environment.username()))
-                    : environment;
+                    : known;
         }
 
         /**
@@ -165,7 +164,7 @@ public final class AccountReader {
             var names = accounts.namesOf(owner);
             return recorded.find(owner)
                     .filter(names::contains)
-                    .or(() -> names.stream().min(Comparator.naturalOrder()))
+                    .or(() -> accounts.firstNameOf(owner))
                     .map(name -> new User(name, User.Source.ACCOUNT))
                     .or(() -> recorded.find(owner).map(name -> new User(name, User.Source.RECORDED)))
                     .orElse(null);

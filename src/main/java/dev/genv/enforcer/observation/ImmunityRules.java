@@ -109,7 +109,7 @@ public record ImmunityRules(int ownPid, ExemptUsers exempt, List<ProtectedProgra
      * Returns why a process is never terminated; null if it may be.
      *
      * @param owner the uid of the account whose it is; null if unknown
-     * @param rangeOwner the owner of the range of subordinate uids in which its real uid is, or else that uid
+     * @param rangeOwner the uid of the user in whose range of subordinate uids its real uid is; null if it is in none
      */
     @Nullable
     public Immunity immunity(ObservedProcess process, @Nullable Long owner, @Nullable Long rangeOwner) {

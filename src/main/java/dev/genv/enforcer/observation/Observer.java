@@ -157,8 +157,6 @@ public final class Observer {
                 environments,
                 devices,
                 listing.devices(),
-                live.uidsOfPids(),
-                accounts.subordinateUids(),
                 findings.missing(),
                 findings.problems(),
                 new HostDetails(
@@ -197,7 +195,7 @@ public final class Observer {
         var membership = live.resolve(decision.membership(), process.pid(), findings);
         var workload = Workloads.of(process.facts().cgroup());
         var owner = accounts.ownerOf(process.uid(), process.facts().uidMap());
-        var rangeOwner = accounts.subordinateUids().ownerOf(process.uid());
+        var rangeOwner = accounts.subordinateUids().rangeOwnerOf(process.uid());
         if (owner == null && process.uid() != null && workload.inContainerOfRoot() != Ternary.YES) {
             findings.add(
                     ProblemCode.OWNER_UNKNOWN,
@@ -205,7 +203,7 @@ public final class Observer {
                             .formatted(
                                     process.pid(),
                                     process.uid(),
-                                    process.uid().equals(rangeOwner)
+                                    rangeOwner == null
                                             ? "is in no known range of subordinate uids"
                                             : "is in the range of subordinate uids of uid " + rangeOwner));
         }
@@ -226,6 +224,7 @@ public final class Observer {
                 workload,
                 accounts.userOf(owner, process.uid(), workload, recordedNames),
                 owner,
+                rangeOwner,
                 Set.of());
     }
 
@@ -250,8 +249,10 @@ public final class Observer {
      */
     private List<String> users(List<GpuProcess> processes, LiveState live) {
         var uids = Stream.concat(
-                processes.stream().map(process -> process.owner() == null ? process.uid() : process.owner()),
-                live.uidsOfPids().values().stream().map(accounts.subordinateUids()::ownerOf));
+                processes.stream().map(GpuProcess::ownerOrUid),
+                live.environments().stream()
+                        .flatMap(environment -> environment.ownership().uids().stream())
+                        .map(accounts.subordinateUids()::ownerOf));
         var recorded = live.environments().stream()
                 .flatMap(environment -> Stream.of(environment.uid(), environment.username()));
         return Stream.of(uids, accountReader.subordinateOwners(), recorded)

@@ -6,12 +6,13 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.model.Ternary;
 import dev.genv.enforcer.policy.Rule.RuleBasis;
 import dev.genv.enforcer.policy.Rule.RuleCheck;
 import dev.genv.enforcer.policy.Rule.RuleSetting;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Set;
 
 /**
@@ -43,10 +44,16 @@ final class EnvOwnerRule {
                 .filter(environment -> environment.ownership().isDisputed())
                 .toList();
         disputed.stream().limit(MAX_FINDINGS).forEach(environment -> addDisputed(host, environment, check));
-        var strangers = Stranger.of(host);
+        var strangers = new ArrayList<Stranger>();
+        var processes = host.processesByEnvironment();
+        for (var environment : host.environments()) {
+            var isProven = host.has(SnapshotPart.PROCESSES) && environment.isProven();
+            processes.getOrDefault(environment.eid(), List.of()).stream()
+                    .filter(process -> environment.uid() != null && environment.isStranger(process) == Ternary.YES)
+                    .forEach(process -> strangers.add(new Stranger(environment, process, isProven)));
+        }
         // Processes that can be terminated are all listed, so that others cannot displace them.
-        var unproven =
-                strangers.stream().filter(stranger -> !stranger.isProven()).toList();
+        var unproven = strangers.stream().filter(stranger -> !stranger.isProven).toList();
         strangers.stream().filter(Stranger::isProven).forEach(stranger -> addStranger(host, stranger, check));
         unproven.stream().limit(MAX_FINDINGS).forEach(stranger -> addStranger(host, stranger, check));
         if (disputed.size() > MAX_FINDINGS || unproven.size() > MAX_FINDINGS) {
@@ -87,50 +94,5 @@ final class EnvOwnerRule {
      *
      * @param isProven whether the kernel provides the uids of both sides
      */
-    record Stranger(Environment environment, GpuProcess process, boolean isProven) {
-
-        /** Returns the strangers of all environments of a machine. */
-        static List<Stranger> of(Snapshot snapshot) {
-            var processes = snapshot.processesByEnvironment();
-            return snapshot.environments().stream()
-                    .flatMap(environment -> processes.getOrDefault(environment.eid(), List.of()).stream()
-                            .filter(process -> isStranger(snapshot, process, environment))
-                            .map(process -> new Stranger(environment, process, isProven(snapshot, environment))))
-                    .toList();
-        }
-
-        /**
-         * A subordinate uid of the environment's user counts as that user, as in a user namespace. If it is unknown whether a uid is a
-         * subordinate one, it is a stranger if neither it nor the owner of its range is the environment's user.
-         */
-        private static boolean isStranger(Snapshot snapshot, GpuProcess process, Environment environment) {
-            var uid = process.uid();
-            var ofRange = snapshot.subordinateUids().ownerOf(uid);
-            var owner = process.owner() == null && !Objects.equals(uid, ofRange) ? ofRange : process.owner();
-            return owner != null
-                    && owner != 0
-                    && environment.uid() != null
-                    && !process.isOf(environment.uid())
-                    && (process.owner() != null
-                            || !owner.equals(snapshot.subordinateUids().ownerOf(environment.uid())));
-        }
-
-        /**
-         * Whether the kernel proves the owner of an environment: all its live pids are known to have the recorded uid, and so has the shell
-         * that it is named after, because another user may have replaced its entry. A container of genv's toolkit records root without a name.
-         */
-        private static boolean isProven(Snapshot snapshot, Environment environment) {
-            return snapshot.has(SnapshotPart.PROCESSES)
-                    && !environment.ownership().isDisputed()
-                    && environment.user().isPresent()
-                    && environment.uid() != null
-                    && environment.ownership().uids().equals(Set.of(environment.uid()))
-                    && snapshot.uidsOfPids().keySet().containsAll(environment.pids())
-                    && environment
-                            .shell()
-                            .map(snapshot.uidsOfPids()::get)
-                            .filter(uid -> !uid.equals(environment.uid()))
-                            .isEmpty();
-        }
-    }
+    private record Stranger(Environment environment, GpuProcess process, boolean isProven) {}
 }

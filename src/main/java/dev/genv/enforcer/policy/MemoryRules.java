@@ -229,9 +229,7 @@ final class MemoryRules {
 
     /** Returns the account of a uid, or else the uid after a plus sign: a number alone may be the name of another account. */
     private static String keyOf(Snapshot host, long uid) {
-        return host.details().accounts().namesOf(uid).stream()
-                .min(Comparator.naturalOrder())
-                .orElseGet(() -> UID_PREFIX + uid);
+        return host.details().accounts().firstNameOf(uid).orElseGet(() -> UID_PREFIX + uid);
     }
 
     private static String nameOf(String key) {

@@ -47,8 +47,6 @@ public record Picture(Snapshot snapshot, @Nullable String machine, long ticks) {
                 now.environments(),
                 now.devices(),
                 now.listedDevices(),
-                now.uidsOfPids(),
-                now.subordinateUids(),
                 now.missing(),
                 List.of(),
                 HostDetails.NONE);

@@ -263,7 +263,7 @@ public final class Replay {
         return switch (planned.action()) {
             case Action.Terminate(var _, var process, var _) ->
                 planned.rules().stream().anyMatch(RuleDefinition::isEnforcedByUids)
-                        ? users.ofUid(process.owner() == null ? process.uid() : process.owner())
+                        ? users.ofOwner(process.ownerOrUid())
                         : users.of(process);
             case Action.Detach(var _, var environment, var _, var _) -> users.of(environment);
         };

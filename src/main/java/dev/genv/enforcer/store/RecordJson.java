@@ -3,7 +3,6 @@ package dev.genv.enforcer.store;
 import com.fasterxml.jackson.annotation.JacksonInject;
 import com.fasterxml.jackson.annotation.JsonAlias;
 import com.fasterxml.jackson.annotation.JsonAutoDetect.Visibility;
-import com.fasterxml.jackson.annotation.JsonCreator;
 import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
 import com.fasterxml.jackson.annotation.JsonValue;
@@ -37,7 +36,6 @@ import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.model.Snapshot.Unexplained;
-import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.Rules;
@@ -158,7 +156,6 @@ public final class RecordJson {
                 new NamedType(Action.Detach.class, "detach"));
         module.setMixInAnnotation(RuleDefinition.class, RuleForm.class);
         module.setMixInAnnotation(Snapshot.class, WithoutDetails.class);
-        module.setMixInAnnotation(SubordinateUids.class, RangesForm.class);
         module.addDeserializer(RuleDefinition.class, new RuleReader());
         module.setMixInAnnotation(MembershipSource.class, SourceForm.class);
         return module;
@@ -182,16 +179,6 @@ public final class RecordJson {
                     ? JacksonInject.Value.forId(type.getName())
                     : null;
         }
-    }
-
-    private abstract static class RangesForm {
-        @JsonCreator(mode = JsonCreator.Mode.DELEGATING)
-        RangesForm(List<SubordinateUids.Range> ranges) {
-            assert ranges != null; // only the annotations count
-        }
-
-        @JsonValue
-        abstract List<SubordinateUids.Range> ranges();
     }
 
     private interface RuleForm {

@@ -135,7 +135,7 @@ class FileFormatsTest {
 
     @Test
     void leavesAnUnknownUidUnknown() {
-        assertThat(SubuidFile.EMPTY.of(ACCOUNTS).ownerOf(null)).isNull();
+        assertThat(SubuidFile.EMPTY.of(ACCOUNTS).rangeOwnerOf(null)).isNull();
     }
 
     @Test

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote.Target;
+import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.GpuProcess.Workload.Container;
 import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
@@ -162,7 +163,7 @@ class AddressesTest {
                 .with(process(3).uid(100_007).ownerUnknown())
                 .snapshot()
                 .processes();
-        assertThat(processes).extracting(UserDirectory::isPerson).containsExactly(true, false, false);
+        assertThat(processes).extracting(GpuProcess::isPerson).containsExactly(true, false, false);
         assertThat(isPerson(1003, Workload.UNKNOWN)).isFalse();
         assertThat(isPerson(1003, new Workload(null, null, new Pod("u"), null))).isFalse();
         assertThat(isPerson(1003, new Workload(null, null, null, new SlurmJob("7"))))
@@ -171,18 +172,18 @@ class AddressesTest {
     }
 
     private static boolean isPerson(long uid, @Nullable Workload workload) {
-        return UserDirectory.isPerson(process(812).uid(uid).workload(workload).build());
+        return process(812).uid(uid).workload(workload).build().isPerson();
     }
 
     @Test
     void attachmentIsThatOfTheLivePidsOfItsEnvironment() {
         users.update(fleet(new FakeHost(host("gpu-1")
                 .with(env("a").uid(1003).livePidsOf(1003), env("b").uid(1004), env("c").disputed("two owners")))));
-        assertThat(users.ownersOf(new Target("gpu-1", null, "a", 2))).containsExactly(1003L);
-        assertThat(users.ownersOf(new Target("gpu-1", null, "b", 2))).isEmpty();
-        assertThat(users.ownersOf(new Target("gpu-1", null, "c", 2))).isEmpty();
-        assertThat(users.ownersOf(new Target("gpu-1", null, "gone", 2))).isEmpty();
-        assertThat(users.ownersOf(new Target("gpu-2", null, "a", 2))).isEmpty();
+        assertThat(users.ownerOf(new Target("gpu-1", null, "a", 2))).hasValue(1003L);
+        assertThat(users.ownerOf(new Target("gpu-1", null, "b", 2))).isEmpty();
+        assertThat(users.ownerOf(new Target("gpu-1", null, "c", 2))).isEmpty();
+        assertThat(users.ownerOf(new Target("gpu-1", null, "gone", 2))).isEmpty();
+        assertThat(users.ownerOf(new Target("gpu-2", null, "a", 2))).isEmpty();
     }
 
     /** The message of one person must not reach the other one. */

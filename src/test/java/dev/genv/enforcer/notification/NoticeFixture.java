@@ -64,8 +64,8 @@ public final class NoticeFixture {
     public static Map<Long, Notice> personal(EventContent content, long owner) {
         var users = new UserDirectory(false);
         users.update(fleet(
-                new FakeHost(host("here").with(env("a").livePidsOf(owner))),
-                new FakeHost(host("gpu-1").with(env("a").livePidsOf(owner)))));
+                new FakeHost(host("here").with(env("a").uid(owner).livePidsOf(owner))),
+                new FakeHost(host("gpu-1").with(env("a").uid(owner).livePidsOf(owner)))));
         return byUid(content, users);
     }
 

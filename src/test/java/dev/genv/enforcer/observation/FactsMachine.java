@@ -162,7 +162,14 @@ final class FactsMachine {
                 found.add(last().environments().stream()
                         .map(each -> each.eid() + " of " + each.undisputedUser().orElse("nobody"))
                         .collect(Collectors.joining(", ")));
-            case "uids" -> found.add(new TreeMap<>(last().uidsOfPids()).toString());
+            case "uids" ->
+                found.add(last().environments().stream()
+                        .map(each -> "%s %s %s"
+                                .formatted(
+                                        each.eid(),
+                                        new TreeSet<>(each.ownership().uids()),
+                                        each.ownership().areUidsKnown() ? "known" : "not all known"))
+                        .collect(Collectors.joining(", ")));
             case "why-detached" -> {
                 var immunity = last().environments().getFirst().ownership().immunity();
                 found.add(immunity == null ? "null" : immunity.reason());

@@ -549,7 +549,7 @@ class ObserverTest {
 
             the uids of what environments list, and of their shells
             900 uid 1004; 901; envs a:1003:alice:812,4711 901:1004:bob:900 902:1003:alice:812; see; uids
-            → 812 of alice in a, env 901, env 902, env a, 0:a → {812=1003, 900=1004, 901=1003}
+            → 812 of alice in a, env 901, env 902, env a, 0:a → 901 [1004] not all known, 902 [1003] known, a [1003] known
             """;
 
     private static final String UNEXPLAINED = """

@@ -7,7 +7,6 @@ import dev.genv.enforcer.host.HostFacts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.observation.ConfiguredUsers.ExemptUsers;
-import dev.genv.enforcer.observation.LiveState.OwnershipResolver;
 import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import java.util.Arrays;
 import java.util.List;

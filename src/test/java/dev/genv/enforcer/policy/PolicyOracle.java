@@ -38,8 +38,6 @@ record PolicyOracle(Fleet fleet, Limits limits, Limits memory) {
                                 .map(device -> without(detached, before.host(), device))
                                 .toList(),
                         before.listedDevices(),
-                        before.uidsOfPids(),
-                        before.subordinateUids(),
                         before.missing(),
                         before.problems(),
                         HostDetails.NONE))
@@ -111,7 +109,7 @@ record PolicyOracle(Fleet fleet, Limits limits, Limits memory) {
                         && !snapshot.missing().contains(SnapshotPart.ENVIRONMENTS)
                         && environment != null
                         && isConfirmedStranger(environment, process.uid())
-                        && environment.pids().stream().allMatch(snapshot.uidsOfPids()::containsKey);
+                        && environment.ownership().areUidsKnown();
             case "max-memory-per-user" ->
                 !snapshot.missing().contains(SnapshotPart.PROCESSES)
                         && process.immunity() == null

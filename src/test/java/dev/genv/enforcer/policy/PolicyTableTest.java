@@ -192,7 +192,7 @@ class PolicyTableTest {
         a replaced entry while the owner's shell is alive
         env 4711 uid 1008 live 1008 pids 99 on 0
         process 1 in 4711 on 0
-        shell 4711 1000
+        other-shell 4711
         → only reported
 
         a live pid whose uid is unknown, as without root on hidepid=1

@@ -7,13 +7,10 @@ import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.testsupport.builder.RandomFleets;
 import java.util.ArrayList;
 import java.util.EnumSet;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -55,32 +52,7 @@ public final class RandomPast {
                 processes.add(random.oneIn(2) ? process : withOtherMemory(process));
             }
         }
-        return withOtherUids(before.withProcesses(processes));
-    }
-
-    private Snapshot withOtherUids(Snapshot before) {
-        if (random.oneIn(2)) {
-            return before;
-        }
-        var uidsOfPids = new HashMap<Integer, Long>();
-        for (var environment : before.environments()) {
-            environment
-                    .pids()
-                    .forEach(pid -> uidsOfPids.put(pid, 1_000L + random.random().nextInt(3)));
-        }
-        var owner = 1_000L + random.random().nextInt(3);
-        return new Snapshot(
-                before.host(),
-                before.processes(),
-                before.unexplained(),
-                before.environments(),
-                before.devices(),
-                before.listedDevices(),
-                uidsOfPids,
-                new SubordinateUids(List.of(new SubordinateUids.Range(owner, 100_000, 1_000))),
-                before.missing(),
-                before.problems(),
-                HostDetails.NONE);
+        return before.withProcesses(processes);
     }
 
     private GpuProcess withOtherMemory(GpuProcess process) {

@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Test;
 class RecorderTest {
     private static final long SEED = Long.getLong("fuzz.seed", 20_261_122);
     private static final int PASTS = Integer.getInteger("fuzz.pasts", 10);
-    private static final Snapshot IDLE = host().devices(1).snapshot();
+    private static final Snapshot IDLE = host().devices(4).snapshot();
 
     private final RecordedPast past = new RecordedPast();
 
@@ -83,8 +83,6 @@ class RecorderTest {
         assertThat(recorded.environments()).isEqualTo(observed.environments());
         assertThat(recorded.devices()).isEqualTo(observed.devices());
         assertThat(recorded.listedDevices()).isEqualTo(observed.listedDevices());
-        assertThat(recorded.uidsOfPids()).isEqualTo(observed.uidsOfPids());
-        assertThat(recorded.subordinateUids()).isEqualTo(observed.subordinateUids());
         assertThat(recorded.missing()).isEqualTo(observed.missing());
         assertThat(recorded.problems()).isEmpty();
         assertThat(withoutMemory(recorded)).isEqualTo(withoutMemory(observed));
@@ -98,12 +96,12 @@ class RecorderTest {
 
     @Test
     void detailsOfAHostAreNotRecorded() throws Exception {
-        var picture = Picture.of(IDLE.with(HostDetails.reached("machine boot", 7)), null);
+        var picture = Picture.of(host().devices(1).snapshot().with(HostDetails.reached("machine boot", 7)), null);
         var json = picture.write().orElseThrow();
         assertThat(new ObjectMapper().readTree(json)).hasToString("""
                 {"snapshot":{"host":"here","processes":[],"environments":[],\
                 "devices":[{"index":0,"total_memory":"15258mi","attachments":[]}],"listed_devices":[0],\
-                "uids_of_pids":{},"subordinate_uids":[],"missing":[],"problems":[]},\
+                "missing":[],"problems":[]},\
                 "machine":"machine boot","ticks":7}""");
         assertThat(Picture.read(json)).isEqualTo(picture);
         var earlier = new String(json, StandardCharsets.UTF_8)
@@ -241,7 +239,7 @@ class RecorderTest {
     }
 
     private static Snapshot with(int pid) {
-        return host().devices(1)
+        return host().devices(4)
                 .with(env("7").attached(0))
                 .with(process(pid + 1).inEnvironment("7").uses(0, "100mi"))
                 .snapshot();

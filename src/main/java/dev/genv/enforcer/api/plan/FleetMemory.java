@@ -50,11 +50,10 @@ final class FleetMemory {
     }
 
     private static long entries(Snapshot snapshot) {
-        var entries = (long) snapshot.processes().size() + snapshot.uidsOfPids().size();
+        var entries = (long) snapshot.processes().size();
         for (var process : snapshot.processes()) {
             entries += process.usage().size();
         }
-        entries += snapshot.subordinateUids().ranges().size();
         for (var environment : snapshot.environments()) {
             entries += 1 + environment.pids().size() / 16;
         }

@@ -48,7 +48,7 @@ public record Share(String host, String owner) {
             return SafeText.bounded(user.name());
         }
         var isAnybody = user == null && !process.isNameless();
-        return isAnybody ? "" : UID + process.uid();
+        return isAnybody ? "" : UID + process.ownerOrUid();
     }
 
     /** Entries of all shares up to a limit. */

@@ -7,7 +7,6 @@ import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote.Target;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.User;
-import dev.genv.enforcer.model.HostUsers;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
@@ -164,7 +163,8 @@ public record ViolationRecord(
         var processes = violation.processes().stream()
                 .map(process -> process.isNameless()
                         ? fleet.host(host)
-                                .flatMap(its -> HostUsers.accountOf(its, Objects.requireNonNull(process.owner())))
+                                .flatMap(its ->
+                                        its.details().accounts().firstNameOf(Objects.requireNonNull(process.owner())))
                                 .map(name -> process.withUser(new User(name, User.Source.ACCOUNT)))
                                 .orElse(process)
                         : process)

@@ -8,7 +8,6 @@ import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.NextAction;
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.HostUsers;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.RuleDefinition;
@@ -191,7 +190,8 @@ public final class ViolationRegistry {
                 appearances,
                 latest,
                 violations,
-                (host, uid) -> fleet.host(host).flatMap(its -> HostUsers.accountOf(its, uid)));
+                (host, uid) ->
+                        fleet.host(host).flatMap(its -> its.details().accounts().firstNameOf(uid)));
     }
 
     /**

@@ -8,7 +8,6 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
@@ -119,7 +118,7 @@ public final class Hangable {
     }
 
     long ownerOf(long uid) {
-        return Objects.requireNonNull(threads.subordinateUids.ownerOf(uid));
+        return threads.subordinateUids.ownerOf(uid);
     }
 
     /**

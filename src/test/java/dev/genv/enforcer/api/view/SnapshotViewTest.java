@@ -23,7 +23,6 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.model.Snapshot.Unexplained;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.testsupport.JsonTree;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.nio.file.Path;
@@ -95,8 +94,6 @@ class SnapshotViewTest {
                 List.of(),
                 List.of(),
                 Set.of(0),
-                Map.of(),
-                SubordinateUids.NONE,
                 Set.of(SnapshotPart.ATTACHMENTS, SnapshotPart.EVERY_PROCESS),
                 List.of(),
                 HostDetails.NONE);

@@ -8,7 +8,6 @@ import dev.genv.enforcer.testsupport.Requirements;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -83,8 +82,6 @@ class FactTableTest {
                         observation.environments().toString(),
                         observation.devices().toString(),
                         observation.listedDevices().stream().sorted().toList().toString(),
-                        new TreeMap<>(observation.uidsOfPids()).toString(),
-                        String.valueOf(observation.subordinateUids().ownerOf(100_001L)),
                         observation.missing().stream().sorted().toList().toString(),
                         String.join("\n", problems(observation, name)),
                         observation.details().missingPrivileges().toString(),

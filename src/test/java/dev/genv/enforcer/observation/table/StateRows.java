@@ -16,6 +16,7 @@ import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
 
 /** genv's state, its lock and its environments. */
 final class StateRows {
@@ -122,7 +123,14 @@ final class StateRows {
                     })
                     .check(seen -> {
                         assertThat(seen.environments()).hasSize(2);
-                        assertThat(seen.uidsOfPids()).containsOnlyKeys(51);
+                        assertThat(seen.environments())
+                                .extracting(
+                                        environment -> environment.ownership().uids())
+                                .containsExactly(Set.of(ALICE), Set.of());
+                        assertThat(seen.environments())
+                                .extracting(
+                                        environment -> environment.ownership().areUidsKnown())
+                                .containsExactly(true, false);
                     }),
             row("a file lease on envs.json", machine -> {
                         machine.open.add(RealFlock.takeLease(machine.state.resolve("envs.json")));

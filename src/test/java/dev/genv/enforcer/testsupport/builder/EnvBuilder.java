@@ -64,13 +64,30 @@ public final class EnvBuilder {
     /** The machine has an account with its user name and its uid. */
     public EnvBuilder account() {
         ownership = new Ownership(
-                ownership.dispute(), ownership.immunity(), ownership.uids(), Objects.requireNonNull(username));
+                ownership.dispute(),
+                ownership.immunity(),
+                ownership.uids(),
+                Objects.requireNonNull(username),
+                ownership.rangeOwner(),
+                ownership.areUidsKnown());
         return this;
     }
 
     /** All its live pids belong to exempt users. */
     public EnvBuilder exempt() {
         ownership = new Ownership(null, true, Set.of());
+        return this;
+    }
+
+    /** The real uid of one of its live pids is unknown, or its shell is of another user. */
+    EnvBuilder uidsUnknown() {
+        ownership = new Ownership(
+                ownership.dispute(),
+                ownership.immunity(),
+                ownership.uids(),
+                ownership.account(),
+                ownership.rangeOwner(),
+                false);
         return this;
     }
 

@@ -31,7 +31,8 @@ public final class GpuProcessBuilder {
     private final Set<Integer> excused = new HashSet<>();
     private Membership membership = new Membership.Outside();
     /** By the real uid and the ranges of the machine. */
-    private BiFunction<SubordinateUids, Long, Long> owner = SubordinateUids::ownerOf;
+    private BiFunction<SubordinateUids, Long, Long> owner =
+            (ranges, its) -> its == null ? null : Long.valueOf(ranges.ownerOf(its));
 
     private GpuProcessBuilder(int pid) {
         this.pid = pid;
@@ -149,6 +150,7 @@ public final class GpuProcessBuilder {
                 workload,
                 user,
                 owner.apply(subordinateUids, uid),
+                subordinateUids.rangeOwnerOf(uid),
                 excused);
     }
 }

@@ -4,6 +4,7 @@ import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.Device.DeviceStatus;
+import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.GpuProcess.Workload;
@@ -18,9 +19,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumSet;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Queue;
 import java.util.Set;
 import java.util.TreeSet;
@@ -38,7 +37,7 @@ public final class HostBuilder {
     private final List<EnvBuilder> environments = new ArrayList<>();
     private final List<GpuProcessBuilder> processes = new ArrayList<>();
     private final Set<Integer> unexplained = new TreeSet<>();
-    private final Map<Integer, Long> uidsOfPids = new HashMap<>();
+    private final Set<Integer> othersShells = new TreeSet<>();
     private final Set<Integer> pidsOfUnknownUid = new TreeSet<>();
     private final List<SubordinateUids.Range> subordinates = new ArrayList<>();
     private final Set<Integer> suspected = new TreeSet<>();
@@ -136,17 +135,13 @@ public final class HostBuilder {
         return this;
     }
 
-    /** Returns the given ones, and the pids of each environment whose live pids have one uid. */
-    private Map<Integer, Long> uidsOfPids() {
-        var uids = new HashMap<>(uidsOfPids);
-        for (var environment : environments.stream().map(EnvBuilder::build).toList()) {
-            if (environment.ownership().uids().size() == 1) {
-                var uid = environment.ownership().uids().iterator().next();
-                environment.pids().forEach(pid -> uids.putIfAbsent(pid, uid));
-            }
-        }
-        uids.keySet().removeAll(pidsOfUnknownUid);
-        return uids;
+    private Environment owned(EnvBuilder builder) {
+        var environment = builder.build();
+        var isOther = environment.shell().filter(othersShells::contains).isPresent();
+        var isUnread = environment.pids().stream().anyMatch(pidsOfUnknownUid::contains);
+        var known = isOther || isUnread ? builder.uidsUnknown().build() : environment;
+        var rangeOwner = new SubordinateUids(subordinates).rangeOwnerOf(known.uid());
+        return rangeOwner == null ? known : known.inRangeOf(rangeOwner);
     }
 
     public Snapshot snapshot() {
@@ -156,11 +151,9 @@ public final class HostBuilder {
                         .map(process -> process.build(new SubordinateUids(subordinates)))
                         .toList(),
                 unexplained(),
-                environments.stream().map(EnvBuilder::build).toList(),
+                environments.stream().map(this::owned).toList(),
                 inState.stream().map(this::device).toList(),
                 listedByTool,
-                uidsOfPids(),
-                new SubordinateUids(subordinates),
                 missing,
                 List.of(),
                 new HostDetails(
@@ -205,7 +198,7 @@ public final class HostBuilder {
             case "process" -> processes.add(process(words));
             case "missing" -> missing(SnapshotPart.valueOf(words.remove()));
             case "uid-unread" -> pidsOfUnknownUid.add(number(words));
-            case "shell" -> uidsOfPids.put(number(words), (long) number(words));
+            case "other-shell" -> othersShells.add(number(words));
             case "subordinate" -> subordinate(number(words), number(words), number(words));
             default -> throw new IllegalArgumentException(kind);
         }

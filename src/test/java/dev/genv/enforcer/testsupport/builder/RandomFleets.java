@@ -17,14 +17,12 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.model.Snapshot.Unexplained;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.model.SubordinateUids;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeSet;
@@ -103,6 +101,7 @@ public final class RandomFleets {
                         process.workload(),
                         process.user(),
                         process.owner(),
+                        process.rangeOwner(),
                         process.excused()))
                 .toList();
         var devices = snapshot.devices().stream()
@@ -115,8 +114,6 @@ public final class RandomFleets {
                 shuffled(snapshot.environments()),
                 shuffled(devices),
                 new HashSet<>(shuffled(List.copyOf(snapshot.listedDevices()))),
-                snapshot.uidsOfPids(),
-                snapshot.subordinateUids(),
                 snapshot.missing(),
                 shuffled(snapshot.problems()),
                 HostDetails.NONE);
@@ -161,8 +158,6 @@ public final class RandomFleets {
                 environments,
                 devices,
                 listed,
-                Map.of(),
-                SubordinateUids.NONE,
                 missing(),
                 List.of(),
                 HostDetails.NONE);
@@ -189,7 +184,13 @@ public final class RandomFleets {
                 config,
                 pids,
                 List.of(),
-                new Ownership(ownership.dispute(), ownership.immunity(), ownership.uids(), account));
+                new Ownership(
+                        ownership.dispute(),
+                        ownership.immunity(),
+                        ownership.uids(),
+                        account,
+                        null,
+                        pids.isEmpty() || oneIn(2)));
     }
 
     private Ownership ownership(long recorded) {
