@@ -1,5 +1,6 @@
 package dev.genv.enforcer.policy;
 
+import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
@@ -24,16 +25,17 @@ import org.jspecify.annotations.Nullable;
 final class Holdings {
     private final Snapshot snapshot;
     private final RuleCheck check;
-    private final ConfirmedOwners owners;
+    private final Map<String, Set<RecordedUid>> uids;
     private final Map<String, Environment> environments;
     private final Map<String, List<GpuProcess>> processes;
     /** The processes that are not treated as gone. */
     private final List<GpuProcess> staying;
 
-    Holdings(Snapshot snapshot, RuleCheck check, ConfirmedOwners owners) {
+    /** @param uids the uids that environments of each user record */
+    Holdings(Snapshot snapshot, RuleCheck check, Map<String, Set<RecordedUid>> uids) {
         this.snapshot = snapshot;
         this.check = check;
-        this.owners = owners;
+        this.uids = uids;
         environments = snapshot.environmentsById();
         processes = snapshot.processesByEnvironment();
         staying = snapshot.processes().stream().filter(this::isStaying).toList();
@@ -76,33 +78,40 @@ final class Holdings {
                 .flatMap(eid -> processes.getOrDefault(eid, List.of()).stream())
                 .filter(process -> process.uses(device) && !process.isExcusedOn(device))
                 .toList();
-        return new Holding(snapshot.host(), device, shares, own, use(device, shares, own), since(device, shares));
+        // A process that names none of the environments, and is not excused there, is no use of them: another user may
+        // have forged them.
+        var using = staying.stream()
+                .filter(process -> process.uses(device)
+                        && (own.contains(process)
+                                || process.isExcusedOn(device)
+                                || process.membership() instanceof Membership.Unknown))
+                .toList();
+        var isOwn = using.stream()
+                .anyMatch(process -> shares.stream().anyMatch(share -> isOfUser(process, share.environment())));
+        return new Holding(snapshot.host(), device, shares, own, isOwn, !using.isEmpty(), since(device, shares));
     }
 
-    /** A process that names none of the environments, and is not excused there, proves no use: another user may have forged them. */
-    private Holding.Use use(int device, List<Holding.Share> shares, List<GpuProcess> own) {
-        var running = staying.stream().filter(process -> process.uses(device)).toList();
-        var using = running.stream()
-                .filter(process -> own.contains(process)
-                        || process.isExcusedOn(device)
-                        || process.membership() instanceof Membership.Unknown)
-                .toList();
-        if (using.stream().anyMatch(process -> shares.stream().anyMatch(share -> isOfUser(process, share)))) {
-            return Holding.Use.PROVEN;
-        }
-        var isListed = running.stream()
-                .anyMatch(process -> shares.stream()
-                        .anyMatch(share -> share.environment().pids().contains(process.pid())));
-        return using.isEmpty() && !isListed ? Holding.Use.IDLE : Holding.Use.BUSY;
+    /** Whether the kernel proves that a process is the user's. In a container of root a uid can be anybody's. */
+    private boolean isOfUser(GpuProcess process, Environment environment) {
+        var uid = environment.uid();
+        return uid != null && isConfirmed(environment) && process.isProvenOf(uid);
     }
 
     /**
-     * Whether the kernel proves that a process is the user's. It proves nothing if the recorded uid may be another user's, and in a container
-     * of root a uid can be anybody's.
+     * Whether the recorded uid is the user's: an account of the machine confirms it, or the environment counts by it, or all undisputed
+     * environments of the user on all machines record it. A user can write another user's name and their own uid on a machine that has no
+     * account of that name.
      */
-    private boolean isOfUser(GpuProcess process, Holding.Share share) {
-        var uid = share.environment().uid();
-        return uid != null && owners.isConfirmed(share.environment()) && process.isProvenOf(uid);
+    private boolean isConfirmed(Environment environment) {
+        var name = environment.username();
+        return environment.ownership().isAccount()
+                || name == null
+                || name.isEmpty()
+                || uids.getOrDefault(name, Set.of()).stream()
+                                .map(RecordedUid::uid)
+                                .distinct()
+                                .count()
+                        == 1;
     }
 
     /** A device that one of the attachments held in the first observation is not new; otherwise the oldest one counts. */
@@ -134,7 +143,8 @@ final class Holdings {
      *
      * @param shares the user's attachments of the device, with their environments
      * @param processes the processes of these environments on the device
-     * @param use how the user's environments use the device
+     * @param isOwn whether a process of the user's own real uid is one of those
+     * @param isUsed whether a process runs there that names one of the environments, is excused there, or has an unknown membership
      * @param since a number that is larger if the user began to hold the device later; null if the first observation found it
      */
     record Holding(
@@ -142,16 +152,16 @@ final class Holdings {
             int device,
             List<Share> shares,
             List<GpuProcess> processes,
-            Use use,
+            boolean isOwn,
+            boolean isUsed,
             @Nullable Long since) {
         /**
          * Orders holdings by the harm of losing them. A device that no process of the user's own uid uses may be a forged entry in the user's
          * name; among equals, the latest comes first. Of those that the first observation found, idle ones do.
          */
-        static final Comparator<Holding> LEAST_HARM = Comparator.comparing(
-                        (Holding holding) -> holding.use == Use.PROVEN)
+        static final Comparator<Holding> LEAST_HARM = Comparator.comparing(Holding::isOwn)
                 .thenComparing(Holding::order, Comparator.reverseOrder())
-                .thenComparing(Holding::use)
+                .thenComparing(Holding::isUsed)
                 .thenComparing(Holding::attachedAt, Comparator.reverseOrder())
                 .thenComparing(Holding::host)
                 .thenComparing(Comparator.comparingInt(Holding::device).reversed());
@@ -159,19 +169,9 @@ final class Holdings {
         /** The attachment of one environment. */
         record Share(Environment environment, Attachment attachment) {}
 
-        /** How a user's environments use a device. */
-        enum Use {
-            /** None of the following. */
-            IDLE,
-            /** A process that one of the environments lists, or one that may be in one of them. */
-            BUSY,
-            /** A process of the user's own real uid that names one of the environments, is excused there, or has an unknown membership. */
-            PROVEN
-        }
-
-        /** Whether only the state, which every user can write, shows its age and its use. */
+        /** Whether only the state, which every user can write, shows its age and whose use it is. */
         boolean isUnproven() {
-            return use == Use.BUSY && since == null;
+            return isUsed && !isOwn && since == null;
         }
 
         /** An attachment that the first observation found is older than all others. */
@@ -187,33 +187,21 @@ final class Holdings {
         }
     }
 
-    /**
-     * Whether the recorded uids of environments are their users'. A user can write another user's name and their own uid on a
-     * machine that has no account of that name.
-     */
-    static final class ConfirmedOwners {
-        private final Map<String, Set<@Nullable Long>> uidsByUser = new HashMap<>();
-
-        ConfirmedOwners(Fleet fleet) {
-            fleet.snapshots().stream()
-                    .flatMap(snapshot -> snapshot.environments().stream())
-                    .forEach(environment -> environment
+    /** A uid that environments of a user record, and the accounts of their machine. */
+    record RecordedUid(@Nullable Long uid, Accounts accounts) {
+        /** Returns those of each user. All environments count, so that a detachment changes no limit. */
+        static Map<String, Set<RecordedUid>> byUser(Fleet fleet) {
+            var byUser = new HashMap<String, Set<RecordedUid>>();
+            for (var host : fleet.snapshots()) {
+                for (var environment : host.environments()) {
+                    environment
                             .undisputedUser()
-                            .ifPresent(user -> uidsByUser
-                                    .computeIfAbsent(user, _ -> new HashSet<>())
-                                    .add(environment.uid())));
-        }
-
-        /**
-         * Whether an account of the machine confirms the uid, or the environment counts by its uid, or all undisputed
-         * environments of the user on all machines record this uid.
-         */
-        boolean isConfirmed(Environment environment) {
-            var name = environment.username();
-            return environment.ownership().isAccount()
-                    || name == null
-                    || name.isEmpty()
-                    || uidsByUser.getOrDefault(name, Set.of()).size() == 1;
+                            .ifPresent(user -> byUser.computeIfAbsent(user, _ -> new HashSet<>())
+                                    .add(new RecordedUid(
+                                            environment.uid(), host.details().accounts())));
+                }
+            }
+            return byUser;
         }
     }
 }

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.policy;
 
-import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Accounts.Match;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Fleet.Appearances;
@@ -8,8 +7,8 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.Holdings.ConfirmedOwners;
 import dev.genv.enforcer.policy.Holdings.Holding;
+import dev.genv.enforcer.policy.Holdings.RecordedUid;
 import dev.genv.enforcer.policy.Plan.HostProblem;
 import dev.genv.enforcer.policy.Rule.RuleBasis;
 import dev.genv.enforcer.policy.Rule.RuleCheck;
@@ -19,14 +18,12 @@ import dev.genv.enforcer.policy.RuleConfig.Limits.UserLimit;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /** Violated by a user whose environments hold more devices than allowed on all machines together. */
 final class MaxDevicesPerUserRule {
@@ -69,9 +66,9 @@ final class MaxDevicesPerUserRule {
         }
         var fleet = check.fleet();
         var held = new TreeMap<String, List<Holding>>();
-        var owners = new ConfirmedOwners(fleet);
+        var uids = RecordedUid.byUser(fleet);
         for (var host : checkable) {
-            var holdings = new Holdings(host, check, owners);
+            var holdings = new Holdings(host, check, uids);
             holdings.byUser()
                     .forEach((user, more) ->
                             held.computeIfAbsent(user, _ -> new ArrayList<>()).addAll(more));
@@ -83,7 +80,6 @@ final class MaxDevicesPerUserRule {
                                     .formatted(SafeText.escape(environment.eid()))));
         }
         var hosts = hostsByUser(fleet);
-        var uids = RecordedUid.byUser(fleet);
         held.forEach((user, devices) -> {
             if (limits.limitFor(limited -> match(limited, user, uids)) instanceof UserLimit.Known(var limit)
                     && devices.size() > limit) {
@@ -93,24 +89,6 @@ final class MaxDevicesPerUserRule {
                 check.problems().addAll(surplus.problems(user));
             }
         });
-    }
-
-    /** A uid that environments of a user record, and the accounts of their machine. */
-    private record RecordedUid(@Nullable Long uid, Accounts accounts) {
-        /** Returns those of each user. All environments count, so that a detachment changes no limit. */
-        static Map<String, Set<RecordedUid>> byUser(Fleet fleet) {
-            var byUser = new HashMap<String, Set<RecordedUid>>();
-            for (var host : fleet.snapshots()) {
-                for (var environment : host.environments()) {
-                    environment
-                            .undisputedUser()
-                            .ifPresent(user -> byUser.computeIfAbsent(user, _ -> new HashSet<>())
-                                    .add(new RecordedUid(
-                                            environment.uid(), host.details().accounts())));
-                }
-            }
-            return byUser;
-        }
     }
 
     /** Compares a user who has an own limit with the user in whose name environments count. */

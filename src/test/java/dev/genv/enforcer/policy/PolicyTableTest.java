@@ -234,11 +234,11 @@ class PolicyTableTest {
         """;
 
     private static final String DEVICES = """
-        a process that an environment lists makes its device busy
+        a process that an environment excuses makes its device busy
         limit 1
         env a on 0 at OLD
         env b on 1 at NEW pids 1
-        process 1 on 1
+        process 1 uid 1007 excused 1 on 1
         → detach a 0
 
         a process of the owner that an environment excuses proves the use
