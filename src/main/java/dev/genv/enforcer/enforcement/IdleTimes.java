@@ -1,8 +1,8 @@
 package dev.genv.enforcer.enforcement;
 
+import dev.genv.enforcer.model.Device.HostDevice;
 import dev.genv.enforcer.model.Fleet.Appearances;
 import dev.genv.enforcer.model.Fleet.Idleness;
-import dev.genv.enforcer.model.Fleet.Idleness.HostDevice;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;

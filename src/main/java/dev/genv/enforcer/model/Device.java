@@ -87,4 +87,7 @@ public record Device(int index, @Nullable String totalMemory, List<Attachment> a
             @Nullable Memory total,
             @Nullable Integer power,
             @Nullable String model) {}
+
+    /** A device of a host. */
+    public record HostDevice(String host, int device) {}
 }

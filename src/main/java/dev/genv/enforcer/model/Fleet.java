@@ -1,5 +1,6 @@
 package dev.genv.enforcer.model;
 
+import dev.genv.enforcer.model.Device.HostDevice;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import java.time.Duration;
 import java.time.Instant;
@@ -98,9 +99,6 @@ public record Fleet(List<Snapshot> snapshots, boolean remote, Instant at, Appear
             Map<Appearances.Key, Duration> attachments,
             Map<HostProcess, Duration> processes) {
         public static final Idleness NONE = new Idleness(Map.of(), Map.of(), Map.of(), Map.of());
-
-        /** A device of a host. */
-        public record HostDevice(String host, int device) {}
 
         public Idleness {
             unused = Map.copyOf(unused);

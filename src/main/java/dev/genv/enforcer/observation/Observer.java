@@ -31,7 +31,6 @@ import dev.genv.enforcer.observation.ConfiguredUsers.ExemptUsers;
 import dev.genv.enforcer.observation.GpuListing.DeviceStatuses;
 import dev.genv.enforcer.observation.GpuListing.GpuHistory;
 import dev.genv.enforcer.observation.ImmunityRules.ProgramHistory;
-import dev.genv.enforcer.observation.ListedProcesses.UnreadProcesses;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
 import dev.genv.enforcer.observation.ObserverSettings.Privileges;
 import dev.genv.enforcer.observation.ObserverSettings.Privileges.MissingPrivilege;

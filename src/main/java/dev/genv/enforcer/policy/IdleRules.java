@@ -1,9 +1,9 @@
 package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.model.Device.HostDevice;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet.Appearances;
-import dev.genv.enforcer.model.Fleet.Idleness.HostDevice;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProblemCode;

@@ -2,10 +2,10 @@ package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Accounts.Match;
 import dev.genv.enforcer.model.Device;
+import dev.genv.enforcer.model.Device.HostDevice;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Fleet.Appearances;
-import dev.genv.enforcer.model.Fleet.Idleness.HostDevice;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId.HostProcess;

@@ -14,9 +14,9 @@ import static dev.genv.enforcer.testsupport.builder.Plans.terminatedPids;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.model.Device.HostDevice;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Fleet.Idleness;
-import dev.genv.enforcer.model.Fleet.Idleness.HostDevice;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.GpuProcess.Workload.Container;

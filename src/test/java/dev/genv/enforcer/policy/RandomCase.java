@@ -1,9 +1,9 @@
 package dev.genv.enforcer.policy;
 
+import dev.genv.enforcer.model.Device.HostDevice;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Fleet.Appearances;
 import dev.genv.enforcer.model.Fleet.Idleness;
-import dev.genv.enforcer.model.Fleet.Idleness.HostDevice;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.RuleConfig.Limits;

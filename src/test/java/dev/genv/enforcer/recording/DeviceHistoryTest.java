@@ -6,9 +6,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
+import dev.genv.enforcer.model.Device.HostDevice;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Fleet.Idleness;
-import dev.genv.enforcer.model.Fleet.Idleness.HostDevice;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
