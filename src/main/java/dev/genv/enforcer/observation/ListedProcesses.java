@@ -25,7 +25,7 @@ final class ListedProcesses {
 
     /**
      * The largest start time with which a process can be the listed one, by pid; {@link #NONE} if none can. The pids are those of the last
-     * listing and, if that is incomplete, of the last complete one.
+     * report and, if that is incomplete, of the last complete one.
      */
     private Map<Integer, Long> latestStarts = Map.of();
 
@@ -35,9 +35,9 @@ final class ListedProcesses {
 
     /**
      * @param processes the listed ones that exist
-     * @param listing without the pids whose processes had exited in the last observation too
+     * @param report without the pids whose processes had exited in the last observation too
      */
-    record Present(List<ObservedProcess> processes, GpuListing listing) {}
+    record Present(List<ObservedProcess> processes, GpuReport report) {}
 
     /** Whether a listed process has exited, so that the next observation must read the used memory of the devices anew. */
     boolean needsDeviceMemory() {
@@ -45,17 +45,17 @@ final class ListedProcesses {
     }
 
     /**
-     * Decides it for a listing. If that is missing, nothing is forgotten. If it is incomplete, nothing is forgotten of the pids in the last
+     * Decides it for a report. If that is missing, nothing is forgotten. If it is incomplete, nothing is forgotten of the pids in the last
      * complete one: the lines of a GPU that cannot be read now may contain them.
      */
-    Present observe(GpuListing listing, HostFacts facts, Findings findings) {
+    Present observe(GpuReport report, HostFacts facts, Findings findings) {
         if (facts.machine().isAnotherBoot(boot)) {
             boot = facts.machine().bootId();
             latestStarts = Map.of(); // start times count from the boot
             lastComplete = Set.of();
         }
-        if (listing.missing().contains(SnapshotPart.PROCESSES)) {
-            return new Present(List.of(), listing);
+        if (report.missing().contains(SnapshotPart.PROCESSES)) {
+            return new Present(List.of(), report);
         }
         var beforeListing = facts.machine().beforeListing();
         var byPid = facts.processes().stream()
@@ -64,7 +64,7 @@ final class ListedProcesses {
         var starts = new HashMap<Integer, Long>();
         var gone = new HashSet<Integer>();
         var others = new HashSet<Integer>();
-        for (var pid : listing.usage().keySet()) {
+        for (var pid : report.usage().keySet()) {
             var latest = latestStarts.get(pid);
             if (latest != null) {
                 starts.put(pid, latest);
@@ -93,19 +93,19 @@ final class ListedProcesses {
                 }
             }
         }
-        if (listing.missing().contains(SnapshotPart.EVERY_PROCESS)) {
+        if (report.missing().contains(SnapshotPart.EVERY_PROCESS)) {
             latestStarts.entrySet().stream()
                     .filter(entry -> lastComplete.contains(entry.getKey()))
                     .forEach(entry -> starts.putIfAbsent(entry.getKey(), entry.getValue()));
         } else {
-            lastComplete = Set.copyOf(listing.usage().keySet());
+            lastComplete = Set.copyOf(report.usage().keySet());
         }
         gone.addAll(others);
         var exited = new HashSet<>(gone);
         exited.retainAll(absent);
         latestStarts = Map.copyOf(starts);
         absent = Set.copyOf(gone);
-        return new Present(List.copyOf(present), listing.without(exited));
+        return new Present(List.copyOf(present), report.without(exited));
     }
 
     private static void reportReused(ObservedProcess process, Findings findings) {

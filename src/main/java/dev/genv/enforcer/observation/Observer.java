@@ -28,8 +28,8 @@ import dev.genv.enforcer.observation.AccountReader.HostAccounts;
 import dev.genv.enforcer.observation.AccountReader.KnownAccounts;
 import dev.genv.enforcer.observation.AccountReader.RecordedNames;
 import dev.genv.enforcer.observation.ConfiguredUsers.ExemptUsers;
-import dev.genv.enforcer.observation.GpuListing.DeviceStatuses;
-import dev.genv.enforcer.observation.GpuListing.GpuHistory;
+import dev.genv.enforcer.observation.GpuReport.DeviceStatuses;
+import dev.genv.enforcer.observation.GpuReport.GpuHistory;
 import dev.genv.enforcer.observation.ImmunityRules.ProgramHistory;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
 import dev.genv.enforcer.observation.ObserverSettings.Privileges;
@@ -107,15 +107,15 @@ public final class Observer {
                 facts.accounts(), machineId(facts.machine()), facts.machine().beforeState(), at, findings);
         known = accountReader.known(machineId(facts.machine()));
         immunity = immunity(facts.access().pid(), facts.programs(), findings);
-        var listing = listing(facts, privileges);
-        findings.addAll(listing.problems());
-        listing.missing().forEach(findings::miss);
-        var present = listedProcesses.observe(listing, facts, findings);
+        var report = gpuReport(facts, privileges);
+        findings.addAll(report.problems());
+        report.missing().forEach(findings::miss);
+        var present = listedProcesses.observe(report, facts, findings);
         unread.observe(facts.processes(), findings);
         var state = stateParser.parse(facts.earlierState(), facts.state());
         var live = LiveState.of(state, facts.liveness(), immunity.exempt(), findings);
         recordedNames.observe(live.environments());
-        var devices = live.devices(listing.devices(), findings);
+        var devices = live.devices(report.devices(), findings);
         var excuses = new Excuses(live.environments(), devices, !findings.isMissing(SnapshotPart.ATTACHMENTS));
         var ancestors = Ancestors.of(facts);
         var observed = new HashSet<ProcessId>();
@@ -132,9 +132,9 @@ public final class Observer {
             return resolved;
         };
         var listed = present.processes().stream()
-                .map(process -> resolver.apply(process, listing.usage().getOrDefault(process.pid(), List.of())))
+                .map(process -> resolver.apply(process, report.usage().getOrDefault(process.pid(), List.of())))
                 .toList();
-        var notExplained = unexplained.observe(present.listing(), facts.gpu().devicesAreCurrent(), findings);
+        var notExplained = unexplained.observe(present.report(), facts.gpu().devicesAreCurrent(), findings);
         var environments = live.environments().stream()
                 .map(environment -> accounts.withOwner(environment, listed))
                 .toList();
@@ -144,7 +144,7 @@ public final class Observer {
         }
         if (hasAskedStatus) {
             statusFindings = new Findings();
-            statuses = listing.missing().contains(SnapshotPart.PROCESSES)
+            statuses = report.missing().contains(SnapshotPart.PROCESSES)
                     ? List.of()
                     : DeviceStatuses.of(facts.gpu(), statusFindings);
         }
@@ -155,7 +155,7 @@ public final class Observer {
                 notExplained,
                 environments,
                 devices,
-                listing.devices(),
+                report.devices(),
                 findings.missing(),
                 findings.problems(),
                 new HostDetails(
@@ -272,24 +272,24 @@ public final class Observer {
                 findings);
     }
 
-    private GpuListing listing(HostFacts facts, Privileges privileges) {
+    private GpuReport gpuReport(HostFacts facts, Privileges privileges) {
         if (privileges.isOutsideHostPid()) {
-            return GpuListing.none(List.of(), Set.of());
+            return GpuReport.none(List.of(), Set.of());
         }
         gpus.recordBoot(facts.machine());
-        var listing = settings.advice() == Advice.CONTAINER
+        var report = settings.advice() == Advice.CONTAINER
                 ? gpus.interpretInContainer(facts.gpu(), driver(facts.machine()) != null)
                 : gpus.interpret(facts.gpu());
         var pids = facts.processes().stream().map(ProcessFacts::pid).collect(Collectors.toUnmodifiableSet());
-        if (pids.containsAll(listing.usage().keySet())) {
-            return listing;
+        if (pids.containsAll(report.usage().keySet())) {
+            return report;
         }
-        var problems = new ArrayList<>(listing.problems());
+        var problems = new ArrayList<>(report.problems());
         problems.add(new Problem(
                 ProblemCode.GPU_TOOL_FAILED,
                 "nvidia-smi lists more processes than can be observed: %d"
-                        .formatted(listing.usage().size())));
-        return GpuListing.none(problems, listing.missing());
+                        .formatted(report.usage().size())));
+        return GpuReport.none(problems, report.missing());
     }
 
     private static Set<ProcessId> ended(List<VerifiedProcess> facts, Set<ProcessId> verified) {

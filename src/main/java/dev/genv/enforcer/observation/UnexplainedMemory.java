@@ -49,12 +49,12 @@ final class UnexplainedMemory {
      *
      * @param isCurrent whether the used memory is as recent as the processes; otherwise the counts do not change
      */
-    Unexplained observe(GpuListing listing, boolean isCurrent, Findings findings) {
-        var areProcessesKnown = !listing.missing().contains(SnapshotPart.PROCESSES);
-        if (listing.missing().contains(SnapshotPart.EVERY_PROCESS)) {
+    Unexplained observe(GpuReport report, boolean isCurrent, Findings findings) {
+        var areProcessesKnown = !report.missing().contains(SnapshotPart.PROCESSES);
+        if (report.missing().contains(SnapshotPart.EVERY_PROCESS)) {
             excesses.clear(); // a process that is not in the list may explain the memory of any device
         } else if (areProcessesKnown && isCurrent) {
-            count(listing);
+            count(report);
         }
         var lasting = areProcessesKnown
                 ? excesses.values().stream().filter(Excess::isLasting).toList()
@@ -68,15 +68,15 @@ final class UnexplainedMemory {
         return new Unexplained(
                 lasting.stream().collect(Collectors.toMap(Excess::index, Excess::now, (first, _) -> first)),
                 excesses.values().stream().map(Excess::index).collect(Collectors.toUnmodifiableSet()),
-                unknown(listing));
+                unknown(report));
     }
 
-    private void count(GpuListing listing) {
+    private void count(GpuReport report) {
         var before = Map.copyOf(excesses);
         excesses.clear();
-        for (var device : listing.memory()) {
+        for (var device : report.memory()) {
             var last = before.get(device.uuid());
-            rest(device, listing)
+            rest(device, report)
                     .filter(rest -> rest.compareTo(tolerated) > 0)
                     .ifPresent(now -> excesses.put(
                             device.uuid(),
@@ -88,10 +88,10 @@ final class UnexplainedMemory {
         }
     }
 
-    private static Set<Integer> unknown(GpuListing listing) {
-        return listing.memory().stream()
-                .filter(device -> rest(device, listing).isEmpty())
-                .map(GpuListing.DeviceMemory::index)
+    private static Set<Integer> unknown(GpuReport report) {
+        return report.memory().stream()
+                .filter(device -> rest(device, report).isEmpty())
+                .map(GpuReport.DeviceMemory::index)
                 .collect(Collectors.toUnmodifiableSet());
     }
 
@@ -99,8 +99,8 @@ final class UnexplainedMemory {
      * Returns the memory of a device that its listed processes do not explain. Empty if it is unknown: also if the memory of one of the
      * processes is, because that may be all of it.
      */
-    private static Optional<Memory> rest(GpuListing.DeviceMemory device, GpuListing listing) {
-        var uses = listing.usage().values().stream()
+    private static Optional<Memory> rest(GpuReport.DeviceMemory device, GpuReport report) {
+        var uses = report.usage().values().stream()
                 .flatMap(List::stream)
                 .filter(use -> use.device() == device.index())
                 .toList();

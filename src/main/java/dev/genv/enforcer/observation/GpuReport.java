@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  * @param memory in any order
  * @param missing the parts that this answer does not show
  */
-public record GpuListing(
+public record GpuReport(
         Set<Integer> devices,
         Map<Integer, List<DeviceUsage>> usage,
         List<DeviceMemory> memory,
@@ -49,17 +49,17 @@ public record GpuListing(
     public record DeviceMemory(
             String uuid, int index, @Nullable Memory used) {}
 
-    /** Returns a listing in which the processes are missing, besides these parts. */
-    static GpuListing none(List<Problem> problems, Set<SnapshotPart> missing) {
+    /** Returns a report in which the processes are missing, besides these parts. */
+    static GpuReport none(List<Problem> problems, Set<SnapshotPart> missing) {
         var all = EnumSet.of(SnapshotPart.PROCESSES);
         all.addAll(missing);
-        return new GpuListing(Set.of(), Map.of(), List.of(), problems, all);
+        return new GpuReport(Set.of(), Map.of(), List.of(), problems, all);
     }
 
-    GpuListing without(Set<Integer> pids) {
+    GpuReport without(Set<Integer> pids) {
         var others = new LinkedHashMap<>(usage);
         others.keySet().removeAll(pids);
-        return new GpuListing(devices, others, memory, problems, missing);
+        return new GpuReport(devices, others, memory, problems, missing);
     }
 
     private static ToolOutput output(Reading<ToolOutput> reading) throws ToolException {
@@ -124,8 +124,8 @@ public record GpuListing(
             }
         }
 
-        /** Returns the listing. Without valid answers, the processes are missing. */
-        public GpuListing interpret(GpuFacts facts) {
+        /** Returns the report. Without valid answers, the processes are missing. */
+        public GpuReport interpret(GpuFacts facts) {
             try {
                 return parse(facts);
             } catch (ToolException e) {
@@ -134,22 +134,22 @@ public record GpuListing(
         }
 
         /**
-         * Returns the listing of a container, with another problem if the access to the GPUs was denied and never worked since the service was
+         * Returns the report of a container, with another problem if the access to the GPUs was denied and never worked since the service was
          * started. Access that worked returns with a new container; otherwise restarts would follow each other for ever.
          */
-        GpuListing interpretInContainer(GpuFacts facts, boolean driverIsLoaded) {
-            var listing = interpret(facts);
-            hadAccess |= !listing.devices.isEmpty();
+        GpuReport interpretInContainer(GpuFacts facts, boolean driverIsLoaded) {
+            var report = interpret(facts);
+            hadAccess |= !report.devices.isEmpty();
             var denial = !hadAccess && facts.processes() instanceof Reading.Value<ToolOutput>(var output)
                     ? GpuQuery.denial(output, driverIsLoaded)
                     : Optional.<String>empty();
-            return denial.filter(_ -> listing.problems.getFirst().code() != ProblemCode.GPU_LOST)
+            return denial.filter(_ -> report.problems.getFirst().code() != ProblemCode.GPU_LOST)
                     .map(reason -> none(
                             List.of(new Problem(ProblemCode.GPU_ACCESS_DENIED, reason + ": " + NO_ACCESS)), Set.of()))
-                    .orElse(listing);
+                    .orElse(report);
         }
 
-        private GpuListing parse(GpuFacts facts) throws ToolException {
+        private GpuReport parse(GpuFacts facts) throws ToolException {
             var processes = output(facts.processes());
             var lines = GpuLines.parse(GpuQuery.lines(processes));
             var described = output(facts.devices());
@@ -185,7 +185,7 @@ public record GpuListing(
                     .map(device -> new DeviceMemory(
                             device.getKey(), device.getValue(), devices.used().get(device.getKey())))
                     .toList();
-            return new GpuListing(Set.copyOf(byUuid.values()), usage, memory, problems, missing);
+            return new GpuReport(Set.copyOf(byUuid.values()), usage, memory, problems, missing);
         }
 
         Optional<Problem> findLost(Map<String, Integer> now) {

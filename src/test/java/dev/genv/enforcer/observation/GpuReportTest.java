@@ -13,8 +13,8 @@ import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.observation.GpuListing.DeviceStatuses;
-import dev.genv.enforcer.observation.GpuListing.GpuHistory;
+import dev.genv.enforcer.observation.GpuReport.DeviceStatuses;
+import dev.genv.enforcer.observation.GpuReport.GpuHistory;
 import java.util.List;
 import java.util.StringJoiner;
 import org.jspecify.annotations.Nullable;
@@ -23,7 +23,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class GpuListingTest {
+class GpuReportTest {
     private final GpuHistory gpus = new GpuHistory();
     private final Findings findings = new Findings();
 
@@ -63,9 +63,9 @@ class GpuListingTest {
         """)
     void listsProcessesOrSaysWhatIsMissing(String processes, String devices, String usage, @Nullable String missing) {
         var both = "0, GPU-0, 16384;1, GPU-1, 16384";
-        var listing = gpus.interpret(new GpuFacts(answer(processes), answer(devices.replace("{BOTH}", both))));
+        var report = gpus.interpret(new GpuFacts(answer(processes), answer(devices.replace("{BOTH}", both))));
         var used = new StringJoiner(" ");
-        listing.usage().forEach((pid, uses) -> {
+        report.usage().forEach((pid, uses) -> {
             used.add(pid.toString());
             uses.forEach(use -> used.add("%d=%s"
                     .formatted(
@@ -73,12 +73,12 @@ class GpuListingTest {
                             use.memory() == null ? "?" : use.memory().mebibytes())));
         });
         assertThat(used).hasToString(usage);
-        var problem = listing.problems().stream().findFirst();
+        var problem = report.problems().stream().findFirst();
         assertThat(problem.map(first -> "%s %s: %s"
-                                .formatted(listing.missing().iterator().next(), first.code(), first.detail()))
+                                .formatted(report.missing().iterator().next(), first.code(), first.detail()))
                         .orElse(null))
                 .isEqualTo(missing);
-        assertThat(listing.missing()).hasSize(missing == null ? 0 : 1);
+        assertThat(report.missing()).hasSize(missing == null ? 0 : 1);
     }
 
     /** A warning costs no row, and is reported. */
@@ -91,12 +91,12 @@ class GpuListingTest {
         """)
     void rowsBesideAWarningCount(String processes, String devices) {
         var warning = "WARNING: infoROM is corrupted at gpu 0000:02:00.0";
-        var listing = gpus.interpret(new GpuFacts(
+        var report = gpus.interpret(new GpuFacts(
                 answer(processes.replace("{WARNING}", warning)), answer(devices.replace("{WARNING}", warning))));
-        assertThat(listing.usage()).containsOnlyKeys(812);
-        assertThat(listing.devices()).containsExactlyInAnyOrder(0, 1);
-        assertThat(listing.missing()).isEmpty();
-        assertThat(listing.problems())
+        assertThat(report.usage()).containsOnlyKeys(812);
+        assertThat(report.devices()).containsExactlyInAnyOrder(0, 1);
+        assertThat(report.missing()).isEmpty();
+        assertThat(report.problems())
                 .containsExactly(new Problem(ProblemCode.GPU_TOOL_WARNING, "nvidia-smi exited with 14: " + warning));
     }
 
@@ -104,8 +104,8 @@ class GpuListingTest {
     void warningMayStandOnStandardError() {
         var rows = new ToolOutput(
                 14, Bytes.of("GPU-0, 812, 5\n".getBytes(UTF_8)), Bytes.of("WARNING: x\n".getBytes(UTF_8)));
-        var listing = gpus.interpret(new GpuFacts(Reading.of(rows), output(0, "0, GPU-0, 1\n")));
-        assertThat(listing.problems())
+        var report = gpus.interpret(new GpuFacts(Reading.of(rows), output(0, "0, GPU-0, 1\n")));
+        assertThat(report.problems())
                 .containsExactly(new Problem(ProblemCode.GPU_TOOL_WARNING, "nvidia-smi exited with 14: WARNING: x"));
         assertThat(statuses(output(14, "0, 1, 2, 3, 4, 5, A\nWARNING: x\n"))).hasSize(1);
     }
@@ -137,9 +137,9 @@ class GpuListingTest {
     @Test
     void problemsOfInvalidOutputAreBounded() {
         var output = "x".repeat(3_000_000) + "\n" + "garbage\n".repeat(1000) + "GPU-0, 812, 5\n";
-        var listing = gpus.interpret(new GpuFacts(output(0, output), output(0, "0, GPU-0, 1\n")));
-        assertThat(listing.usage()).containsOnlyKeys(812);
-        assertThat(listing.problems())
+        var report = gpus.interpret(new GpuFacts(output(0, output), output(0, "0, GPU-0, 1\n")));
+        assertThat(report.usage()).containsOnlyKeys(812);
+        assertThat(report.problems())
                 .hasSizeBetween(100, 102)
                 .allSatisfy(problem -> assertThat(problem.detail()).hasSizeLessThan(300));
     }
