@@ -66,7 +66,7 @@ public final class Observer {
 
     private final ObserverSettings settings;
     private final GpuHistory gpus = new GpuHistory();
-    private final ListedProcesses listedProcesses = new ListedProcesses();
+    private final ReportedProcesses reportedProcesses = new ReportedProcesses();
     private final UnreadProcesses unread = new UnreadProcesses();
     private final AccountReader accountReader;
     private final RecordedNames recordedNames = new RecordedNames();
@@ -110,7 +110,7 @@ public final class Observer {
         var report = gpuReport(facts, privileges);
         findings.addAll(report.problems());
         report.missing().forEach(findings::miss);
-        var present = listedProcesses.observe(report, facts, findings);
+        var present = reportedProcesses.observe(report, facts, findings);
         unread.observe(facts.processes(), findings);
         var state = stateParser.parse(facts.earlierState(), facts.state());
         var live = LiveState.of(state, facts.liveness(), immunity.exempt(), findings);
@@ -231,7 +231,7 @@ public final class Observer {
     public ObservationRequest request(Set<ProcessId> verified, boolean asksStatus) {
         return new ObservationRequest(
                 verified,
-                unexplained.needsDeviceMemory() || listedProcesses.needsDeviceMemory(),
+                unexplained.needsDeviceMemory() || reportedProcesses.needsDeviceMemory(),
                 asksStatus,
                 Stream.concat(verified.stream().map(ProcessId::pid), unread.pids().stream())
                         .toList(),

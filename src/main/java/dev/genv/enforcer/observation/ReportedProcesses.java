@@ -17,14 +17,14 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * Decides which process a listed pid belongs to. The driver lists the pid that opened {@code /dev/nvidiactl} as long as any process has
+ * Decides which process a reported pid belongs to. The driver reports the pid that opened {@code /dev/nvidiactl} as long as any process has
  * that file open: also after its process has exited, when another process can have the pid.
  */
-final class ListedProcesses {
+final class ReportedProcesses {
     private static final long NONE = -1;
 
     /**
-     * The largest start time with which a process can be the listed one, by pid; {@link #NONE} if none can. The pids are those of the last
+     * The largest start time with which a process can be the reported one, by pid; {@link #NONE} if none can. The pids are those of the last
      * report and, if that is incomplete, of the last complete one.
      */
     private Map<Integer, Long> latestStarts = Map.of();
@@ -34,12 +34,12 @@ final class ListedProcesses {
     private String boot = "";
 
     /**
-     * @param processes the listed ones that exist
+     * @param processes the reported ones that exist
      * @param report without the pids whose processes had exited in the last observation too
      */
     record Present(List<ObservedProcess> processes, GpuReport report) {}
 
-    /** Whether a listed process has exited, so that the next observation must read the used memory of the devices anew. */
+    /** Whether a reported process has exited, so that the next observation must read the used memory of the devices anew. */
     boolean needsDeviceMemory() {
         return !absent.isEmpty();
     }
