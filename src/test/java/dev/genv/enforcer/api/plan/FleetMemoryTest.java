@@ -2,7 +2,6 @@ package dev.genv.enforcer.api.plan;
 
 import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
-import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.api.security.ApiException;
@@ -24,12 +23,6 @@ class FleetMemoryTest {
         memory.hold("b", null);
         assertThatThrownBy(() -> new FleetMemory(1, 8 * bytes, "").hold("a", HOST.snapshot()))
                 .isInstanceOf(ApiException.class);
-    }
-
-    @Test
-    void subordinateUidsCount() {
-        assertThat(bytesFor(host("a").devices(1).with(process(7).uses(0)).subordinate(1000, 100_000, 65_536)))
-                .isGreaterThan(bytesFor(HOST));
     }
 
     private static long bytesFor(HostBuilder host) {
