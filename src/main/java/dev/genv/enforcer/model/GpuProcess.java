@@ -39,34 +39,10 @@ public record GpuProcess(
         @Nullable Long rangeOwner,
         @Nullable Set<Integer> excused) {
 
-    /** Creates a process whose real uid is its owner's, and that no environment excuses. */
-    public GpuProcess(
-            ProcessId id,
-            @Nullable Long uid,
-            String command,
-            Membership membership,
-            MembershipSource membershipBy,
-            List<DeviceUsage> usage,
-            @Nullable Immunity immunity,
-            @Nullable Workload workload,
-            @Nullable User user) {
-        this(id, uid, command, membership, membershipBy, usage, immunity, workload, user, uid, null, Set.of());
-    }
-
-    /** Creates a process with the membership that its environ names. */
-    public GpuProcess(
-            ProcessId id,
-            @Nullable Long uid,
-            String command,
-            Membership membership,
-            List<DeviceUsage> usage,
-            @Nullable Immunity immunity) {
-        this(id, uid, command, membership, MembershipSource.ENVIRON, usage, immunity, null, null);
-    }
-
+    /** Creates a process of its real uid with the membership that its environ names, that no environment excuses. */
     public GpuProcess(
             ProcessId id, @Nullable Long uid, String command, Membership membership, List<DeviceUsage> usage) {
-        this(id, uid, command, membership, usage, null);
+        this(id, uid, command, membership, MembershipSource.ENVIRON, usage, null, null, null, uid, null, Set.of());
     }
 
     public GpuProcess {

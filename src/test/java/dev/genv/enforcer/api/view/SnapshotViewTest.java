@@ -85,7 +85,10 @@ class SnapshotViewTest {
                 List.of(),
                 null,
                 workload,
-                new GpuProcess.User("raz", GpuProcess.User.Source.ACCOUNT));
+                new GpuProcess.User("raz", GpuProcess.User.Source.ACCOUNT),
+                1003L,
+                null,
+                Set.of());
         var snapshot = new Snapshot(
                 "gpu-1",
                 List.of(listed),
