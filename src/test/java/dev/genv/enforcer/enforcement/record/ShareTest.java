@@ -9,6 +9,7 @@ import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import java.util.Optional;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -33,13 +34,13 @@ class ShareTest {
                 row("an unknown uid", process(1).uidUnknown(), "", null));
     }
 
-    private static Arguments row(String name, GpuProcessBuilder process, String owner, String user) {
+    private static Arguments row(String name, GpuProcessBuilder process, String owner, @Nullable String user) {
         return Arguments.of(name, process, owner, user);
     }
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("owners")
-    void processHasAShareOfItsOwner(String name, GpuProcessBuilder built, String owner, String user) {
+    void processHasAShareOfItsOwner(String name, GpuProcessBuilder built, String owner, @Nullable String user) {
         var process = host().subordinate(1003, 100_000, 65_536)
                 .with(built)
                 .snapshot()
