@@ -69,6 +69,9 @@ public record HostFacts(
             int pid, long capabilities, String pidNamespace, String securityLabel, boolean stateIsWritable) {
         /** PROC_PID_INIT_INO of linux/proc_ns.h: the inode of the first PID namespace, fixed in the kernel. */
         public static final String FIRST_PID_NAMESPACE = "pid:[4026531836]";
+
+        /** A bit of the capabilities. */
+        public static final int CAP_SYS_PTRACE = 19;
     }
 
     /**

@@ -196,7 +196,7 @@ public final class NodeMachine implements Machine, Closeable {
             Libc.pidfdSendSignal(process.number(), kill ? Libc.SIGKILL : Libc.SIGTERM);
             return SignalResult.of(Kind.SENT);
         } catch (Errno e) {
-            if (e.is(Errno.EPERM)) {
+            if (e.is(Errno.EPERM) || e.is(Errno.EACCES)) { // the second one by a security module, such as AppArmor
                 return SignalResult.of(Kind.DENIED);
             }
             throw e;

@@ -101,7 +101,6 @@ public record ObserverSettings(
         private static final int CAP_DAC_OVERRIDE = 1;
         private static final int CAP_DAC_READ_SEARCH = 2;
         private static final int CAP_KILL = 5;
-        private static final int CAP_SYS_PTRACE = 19;
 
         private static final String UNREADABLE_ENVIRON =
                 "the environment variables of other users' processes cannot be read: ";
@@ -127,7 +126,7 @@ public record ObserverSettings(
                                         advice == Advice.CONTAINER ? "here" : "there",
                                         advice.enterNamespace)));
             }
-            if (!has(CAP_SYS_PTRACE)) {
+            if (!has(AccessFacts.CAP_SYS_PTRACE)) {
                 missing.add(capability("SYS_PTRACE", UNREADABLE_ENVIRON));
             }
             if (!has(CAP_DAC_READ_SEARCH) && !has(CAP_DAC_OVERRIDE)) {

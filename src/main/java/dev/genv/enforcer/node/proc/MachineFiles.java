@@ -49,13 +49,17 @@ public record MachineFiles(Path root) {
     private static final FileTree OWN_FILES = new FileTree(Path.of("/"));
 
     public AccessFacts access(boolean stateIsWritable) {
-        var capabilities = CAPABILITIES.matcher(text(() -> ProcFs.text(root.resolve("self/status"))));
         return new AccessFacts(
                 (int) ProcessHandle.current().pid(),
-                capabilities.find() ? Long.parseUnsignedLong(capabilities.group(1), 16) : 0,
+                capabilities(),
                 namespace("self/ns/pid"),
                 securityLabel(),
                 stateIsWritable);
+    }
+
+    private long capabilities() {
+        var shown = CAPABILITIES.matcher(text(() -> ProcFs.text(root.resolve("self/status"))));
+        return shown.find() ? Long.parseUnsignedLong(shown.group(1), 16) : 0;
     }
 
     private String securityLabel() {
@@ -69,10 +73,26 @@ public record MachineFiles(Path root) {
         return "";
     }
 
-    /** Returns the files of the machine, as its first process sees them; the service's own files if access is denied. */
+    /**
+     * Returns the files of the machine, as its first process sees them. Without a privilege of root that is denied, and they are unknown: the
+     * service's own files may be those of an image. They count if the service lacks none, and for an ordinary user.
+     */
     public FileTree hostFiles() {
         var first = root.resolve("1/root");
-        return Files.isDirectory(first) ? new FileTree(first) : OWN_FILES;
+        return Files.isDirectory(first) || (lacksPrivilege() && !Files.notExists(first))
+                ? new FileTree(first)
+                : OWN_FILES;
+    }
+
+    /** Whether this is root without the privilege to look into other processes, or in a profile of AppArmor. */
+    private boolean lacksPrivilege() {
+        try {
+            return FileCalls.effectiveUid() == 0
+                    && ((capabilities() >>> AccessFacts.CAP_SYS_PTRACE & 1) == 0
+                            || securityLabel().endsWith("(enforce)"));
+        } catch (Errno e) {
+            throw new IllegalStateException("geteuid(2) does not fail", e);
+        }
     }
 
     /**
