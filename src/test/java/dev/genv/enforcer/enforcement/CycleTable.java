@@ -67,6 +67,7 @@ abstract class CycleTable {
     private final Set<RuleDefinition> rules = new HashSet<>(List.of(KnownRules.all()));
     private final List<String> signals = new ArrayList<>();
     private Limits limits = Limits.NONE;
+    private Limits memory = Limits.NONE;
     private Duration grace = Duration.ZERO;
     private @Nullable Duration killAfter = Duration.ofSeconds(30);
     private Duration compliancePeriod = Duration.ofSeconds(60);
@@ -107,6 +108,7 @@ abstract class CycleTable {
             case "interval" -> interval = seconds(rest);
             case "limit" -> terminationLimit = Integer.parseInt(rest.getFirst());
             case "devices-per-user" -> limits = new Limits(Integer.valueOf(rest.getFirst()), Map.of());
+            case "memory-per-user" -> memory = new Limits(Integer.valueOf(rest.getFirst()), Map.of());
             case "without" -> rules.remove(KnownRules.named(rest.getFirst()));
             case "with" -> rules.add(KnownRules.named(rest.getFirst()));
             case "observed-before" -> begin = BEGIN;
@@ -170,7 +172,10 @@ abstract class CycleTable {
 
     private Enforcer start() {
         var config = EnforcerConfigBuilder.enforcerConfig(this::hosts)
-                .rules(rules.stream().collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE)), limits)
+                .rules(
+                        rules.stream().collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE)),
+                        limits,
+                        memory)
                 .safetyLimits(new SafetyLimits(grace, killAfter, compliancePeriod, terminationLimit))
                 .interval(interval)
                 .build();

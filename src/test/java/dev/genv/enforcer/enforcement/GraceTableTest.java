@@ -191,6 +191,50 @@ class GraceTableTest extends CycleTable {
         → nothing\
         """;
 
+    /** Entries of genv's files are added or changed so that a rule may end the large job, which has run for hours, instead of the small one. */
+    private static final String OTHER_VICTIMS = """
+        a user above the memory limit loses the job that is small enough
+        memory-per-user 1000
+        env a uid 1003 live 1003 on 0; process 1 started -60 in a uid 1003 on 0=900mi; process 2 started 5 in a uid 1003 on 0=200mi @ 10-40/10
+        → 2 TERM 40
+
+        an added entry against which the small job is shielded changes nothing
+        memory-per-user 1000
+        without inactive-env-processes
+        env a uid 1003 live 1003 on 0; process 1 started -60 in a uid 1003 on 0=900mi; process 2 started 5 in x uid 1003 on 0=200mi @ 10 20
+        env a uid 1003 live 1003 on 0; env x uid 1003 live 1003; process 1 started -60 in a uid 1003 on 0=900mi; process 2 started 5 in x uid 1003 on 0=200mi @ 30 40
+        → 2 TERM 40
+
+        a lost attachment of the small job begins another grace period and changes nothing
+        memory-per-user 1000
+        env a uid 1003 live 1003 on 0; env b uid 1003 live 1003 on 1; process 1 started -60 in a uid 1003 on 0=900mi; process 2 started 5 in b uid 1003 on 1=200mi @ 10 20
+        env a uid 1003 live 1003 on 0; env b uid 1003 live 1003; process 1 started -60 in a uid 1003 on 0=900mi; process 2 started 5 in b uid 1003 on 1=200mi @ 30 40
+        → 2 TERM 40
+
+        the small job was signalled and is leaving
+        memory-per-user 1000
+        env a uid 1003 live 1003 on 0; process 1 started -60 in a uid 1003 on 0=900mi; process 2 started 5 in a uid 1003 on 0=200mi @ 10-60/10
+        → 2 TERM 40
+
+        a strike of six seconds against the attachment of the small job changes nothing in its environment
+        env a capacity 1000mi on 0,1; process 1 started -60 in a on 0=900mi; process 2 started 5 in a on 0=400mi,1 @ 10-30/2
+        env a capacity 1000mi on 0; process 1 started -60 in a on 0=900mi; process 2 started 5 in a on 0=400mi,1 @ 32-38/2
+        env a capacity 1000mi on 0,1; process 1 started -60 in a on 0=900mi; process 2 started 5 in a on 0=400mi,1 @ 40 42
+        → 2 TERM 40
+
+        a strike of six seconds against the capacity ends no job
+        env a capacity 2000mi on 0; process 1 started -60 in a on 0=900mi; process 2 started 5 in a on 0=400mi @ 10-30/2
+        env a capacity 800mi on 0; process 1 started -60 in a on 0=900mi; process 2 started 5 in a on 0=400mi @ 32-38/2
+        env a capacity 2000mi on 0; process 1 started -60 in a on 0=900mi; process 2 started 5 in a on 0=400mi @ 40-60/2
+        → nothing
+
+        a strike of four seconds against the capacity while the small job waits
+        env a capacity 1000mi on 0; process 1 started -60 in a on 0=900mi; process 2 started 5 in a on 0=400mi @ 10-30/2
+        env a capacity 450mi on 0; process 1 started -60 in a on 0=900mi; process 2 started 5 in a on 0=400mi @ 32-36/2
+        env a capacity 1000mi on 0; process 1 started -60 in a on 0=900mi; process 2 started 5 in a on 0=400mi @ 38 40
+        → 2 TERM 40\
+        """;
+
     private static final String YOUNG_PROCESSES = """
         short jobs in a loop get one grace period together
         env a uid 1003; process NEXT young in a uid 1003 on 0 @ 0-30/10
@@ -280,7 +324,7 @@ class GraceTableTest extends CycleTable {
         """;
 
     static Stream<TableRow> rows() {
-        return TableRow.in(CLOCKS, MACHINES, ENTRIES, WAITING, YOUNG_PROCESSES);
+        return TableRow.in(CLOCKS, MACHINES, ENTRIES, WAITING, OTHER_VICTIMS, YOUNG_PROCESSES);
     }
 
     static Stream<TableRow> rowsWithoutAnEarlierObservation() {

@@ -49,6 +49,12 @@ public final class EnforcerConfigBuilder {
         return this;
     }
 
+    /** The same, with these limits of memory per user, too. */
+    public EnforcerConfigBuilder rules(Map<RuleDefinition, RuleMode> modes, Limits limits, Limits memory) {
+        policy = KnownRules.policy(modes, limits, memory);
+        return this;
+    }
+
     public EnforcerConfigBuilder mode(ServiceMode now) {
         mode = now;
         return this;
