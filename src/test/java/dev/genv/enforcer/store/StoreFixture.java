@@ -5,6 +5,7 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.EnforcerFactory;
+import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
@@ -35,6 +36,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
@@ -48,6 +50,10 @@ abstract class StoreFixture {
 
     FakeTime time = new FakeTime();
     FakeHost node = new FakeHost(host().devices(2));
+    /** Other machines. */
+    List<FakeHost> others = List.of();
+
+    Limits devicesPerUser = new Limits(2, Map.of());
     /** The time since the boot of the machine when the service starts. */
     long ticks = 1_000;
 
@@ -80,8 +86,9 @@ abstract class StoreFixture {
                 opened, processes, Enforcer.savedKinds(), new Retention(maxBytes, Duration.ofDays(90))));
         registry = new ViolationRegistry(100);
         events = new EventLog();
-        var config = EnforcerConfigBuilder.enforcerConfig(node)
-                .rules(rules, new Limits(2, Map.of()))
+        var config = EnforcerConfigBuilder.enforcerConfig(this::hosts)
+                .remote(!others.isEmpty())
+                .rules(rules, devicesPerUser)
                 .mode(mode)
                 .interval(INTERVAL)
                 .safetyLimits(limits)
@@ -89,6 +96,12 @@ abstract class StoreFixture {
         var records = new Records(registry, events, store, List.of(new EventContent.ServiceStarted("1", "enforce")));
         deliveries = records.deliveries();
         enforcer = EnforcerFactory.create(config, records, advancingTicker(), List.of());
+    }
+
+    private List<Host> hosts() {
+        return Stream.concat(Stream.of(node), others.stream())
+                .map(Host.class::cast)
+                .toList();
     }
 
     Store watched(Store store) {
@@ -115,7 +128,8 @@ abstract class StoreFixture {
 
     final CycleReport cycle() {
         time.pass(INTERVAL);
-        node.setTicks(ticks + time.passed().toMillis() / 10);
+        Stream.concat(Stream.of(node), others.stream())
+                .forEach(host -> host.setTicks(ticks + time.passed().toMillis() / 10));
         var report = enforcer.runCycle().orElseThrow();
         problems = report.fleet().snapshots().getFirst().problems().stream()
                 .map(Problem::code)
