@@ -379,6 +379,32 @@ class EnforcerTest {
         assertThat(node.executed).hasSize(1);
     }
 
+    /** Otherwise process 1 would not count as leaving, and the larger one would be terminated, too. */
+    @Test
+    void lateActionIsNoFailureForTheTerminationLimit() {
+        node.setSnapshot(host().devices(1)
+                .with("env a capacity 1000mi on 0", "process 1 in a on 0=400mi", "process 2 in a on 0=900mi"));
+        node.answerWith(this::signalAfterRelease);
+        var enforcer = enforcer(
+                config(node)
+                        .actionTimeout(Duration.ofMillis(200))
+                        .safetyLimits(new SafetyLimits(Duration.ZERO, null, 1)),
+                Ticker.ofSystem());
+
+        assertThat(cycle(enforcer).result()).isEqualTo(CycleResult.ACTION_FAILED);
+        cycle(enforcer);
+        release.complete(true);
+        await().untilAsserted(() -> {
+            cycle(enforcer);
+            assertThat(outcomes(only())).contains(Outcome.SIGNALLED);
+        });
+        cycle(enforcer);
+        assertThat(node.executed)
+                .singleElement()
+                .satisfies(action ->
+                        assertThat(((Action.Terminate) action).process().pid()).isEqualTo(1));
+    }
+
     /** It answers every observation and executes nothing: otherwise the other hosts would wait for it in every cycle. */
     @Test
     void waitsOnlyBrieflyForHostWhoseLastActionsFailed() {
