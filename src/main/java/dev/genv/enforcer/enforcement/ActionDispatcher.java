@@ -1,18 +1,19 @@
 package dev.genv.enforcer.enforcement;
 
+import dev.genv.enforcer.enforcement.Gate.Verdict;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.HostTasks;
 import dev.genv.enforcer.enforcement.host.HostWorker;
 import dev.genv.enforcer.enforcement.host.HostWorkers;
 import dev.genv.enforcer.enforcement.host.ObservationAge;
-import dev.genv.enforcer.enforcement.host.Order;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
@@ -24,7 +25,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.stream.Collectors;
 
 /**
- * Executes the orders of a cycle, on all hosts at the same time. A result counts when it arrives, also if its cycle has ended or failed
+ * Executes the actions of a cycle, on all hosts at the same time. A result counts when it arrives, also if its cycle has ended or failed
  * meanwhile.
  *
  * @param arrived the results that no cycle has recorded, in the order of their arrival
@@ -43,11 +44,11 @@ record ActionDispatcher(
     /**
      * What was executed.
      *
-     * @param answers the results that hosts gave to the orders of this cycle and to earlier ones
-     * @param records the results of the orders of this cycle
+     * @param answers the results that hosts gave to the actions of this cycle and to earlier ones
+     * @param records the results of the actions of this cycle
      */
     record Execution(List<ActionRecord> answers, List<ActionRecord> records) {
-        /** Returns the results of earlier orders. */
+        /** Returns the results of earlier actions. */
         List<ActionRecord> late() {
             var ofCycle = new IdentityHashMap<PlannedAction, Boolean>();
             records.forEach(done -> ofCycle.put(done.planned(), true));
@@ -57,19 +58,23 @@ record ActionDispatcher(
         }
     }
 
-    /** Executes the orders, unless the observation that they rest on is too old by then, and returns the result of each one. */
-    Execution execute(List<Order> orders, ObservationAge age) throws InterruptedException {
-        var failures = executeOnHosts(orders, age);
+    /** Executes what happens now, unless the observation that it rests on is too old by then, and returns the result of each action. */
+    Execution execute(Map<PlannedAction, Verdict> verdicts, ObservationAge age) throws InterruptedException {
+        var failures = executeOnHosts(verdicts, age);
         var answers = List.copyOf(arrived);
         var byAction = new IdentityHashMap<PlannedAction, ActionRecord>();
         answers.forEach(done -> byAction.put(done.planned(), done));
-        var records = orders.stream()
-                .map(order -> switch (order) {
-                    case Order.Hold hold -> new ActionRecord(hold.planned(), hold.result(), ticker.now());
-                    case Order.Run(var planned) ->
-                        Objects.requireNonNullElseGet(byAction.get(planned), () -> unanswered(planned, failures));
-                })
-                .toList();
+        var records = new ArrayList<ActionRecord>();
+        verdicts.forEach((planned, verdict) -> {
+            switch (verdict) {
+                case Verdict.Now() ->
+                    records.add(
+                            Objects.requireNonNullElseGet(byAction.get(planned), () -> unanswered(planned, failures)));
+                case Verdict.Never(var result) -> records.add(new ActionRecord(planned, result, ticker.now()));
+                case Verdict.Wait wait ->
+                    wait.result().ifPresent(result -> records.add(new ActionRecord(planned, result, ticker.now())));
+            }
+        });
         return new Execution(answers, records);
     }
 
@@ -85,12 +90,12 @@ record ActionDispatcher(
     }
 
     /** Returns why hosts gave no result, by the host's name. */
-    private Map<String, String> executeOnHosts(List<Order> orders, ObservationAge age) throws InterruptedException {
+    private Map<String, String> executeOnHosts(Map<PlannedAction, Verdict> verdicts, ObservationAge age)
+            throws InterruptedException {
         var failures = new HashMap<String, String>();
         var tasks = new HostTasks<Boolean>(HostWorker.Kind.EXECUTE, config.actionTimeout(), ticker);
-        var byHost = orders.stream()
-                .filter(Order.Run.class::isInstance)
-                .map(Order::planned)
+        var byHost = verdicts.keySet().stream()
+                .filter(planned -> verdicts.get(planned) instanceof Verdict.Now)
                 .collect(Collectors.groupingBy(
                         planned -> planned.action().host(), LinkedHashMap::new, Collectors.toList()));
         byHost.forEach((host, ofHost) -> {
@@ -118,9 +123,9 @@ record ActionDispatcher(
             throws UnreachableException, InterruptedException {
         var due = new LinkedHashMap<Action, PlannedAction>();
         for (var planned : ofHost) {
-            var isTooOld = Gate.tooOld(planned, age);
+            var isTooOld = Gate.tooOld(age);
             if (isTooOld.isPresent()) {
-                end(planned, isTooOld.get().result());
+                end(planned, isTooOld.get());
             } else if (planned.isSigterm() && !terminations.isBegun(planned)) {
                 end(planned, Result.failed("the result of an earlier signal came meanwhile"));
             } else {

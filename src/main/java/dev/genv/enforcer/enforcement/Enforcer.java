@@ -2,11 +2,11 @@ package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.enforcement.ActionDispatcher.Execution;
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
+import dev.genv.enforcer.enforcement.Gate.Verdict;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.CycleClock;
 import dev.genv.enforcer.enforcement.host.HostWorkers;
 import dev.genv.enforcer.enforcement.host.ObservationAge;
-import dev.genv.enforcer.enforcement.host.Order;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.DeliveryCursors;
 import dev.genv.enforcer.enforcement.record.Event.EventContent;
@@ -16,6 +16,7 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Plan;
+import dev.genv.enforcer.policy.Plan.PlannedAction;
 import io.quarkus.arc.All;
 import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
@@ -24,6 +25,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -46,7 +48,6 @@ public final class Enforcer {
     private final Terminations terminations;
     private final Gate gate;
     private final ActionDispatcher dispatcher;
-    private final NextActions nextActions;
     private final ProblemLog problems;
     private final AtomicBoolean running = new AtomicBoolean();
     private final Instant startedAt;
@@ -66,7 +67,6 @@ public final class Enforcer {
         history = new History(config.enforcement(), config.interval(), clock.ticker());
         terminations = new Terminations(limits, clock.ticker());
         gate = new Gate(config.enforcement(), history, limits.maxTerminations(), clock.ticker());
-        nextActions = new NextActions(gate, terminations, ticker);
         problems = new ProblemLog(config.quiet());
         if (store.restore(clock, terminations, history, ticker.now())) {
             gate.holdSigterm(limits.timeAfterSignal());
@@ -124,12 +124,12 @@ public final class Enforcer {
         var fleet = history.record(observe(processesToVerify(), age), workers::remembered);
         var plan = config.policy().check(fleet, terminations.leaving(history.recordedAt()), gate::isDue);
         history.record(plan, gate::isInForce);
-        var review = terminations.review(plan, fleet, history, gate);
-        var orders = gate.screen(review.actions(), fleet);
+        var review = terminations.review(plan, fleet, history.recordedAt(), gate);
+        var verdicts = gate.judge(review.actions());
         ActionLog.logNew(store.registry().unknown(plan.violations())); // before the actions that follow from them
-        store.begin(terminations.begin(orders)); // on the disk before the first signal
-        var execution = dispatcher.execute(orders, age);
-        return record(age, fleet, plan, review.records(), orders, execution);
+        store.begin(terminations.begin(verdicts)); // on the disk before the first signal
+        var execution = dispatcher.execute(verdicts, age);
+        return record(age, fleet, plan, review.records(), verdicts, execution);
     }
 
     /** Observes the present hosts, and verifies whether these processes have exited. */
@@ -152,7 +152,7 @@ public final class Enforcer {
             Fleet fleet,
             Plan plan,
             List<ActionRecord> reviewed,
-            List<Order> orders,
+            Map<PlannedAction, Verdict> verdicts,
             Execution execution) {
         var actions = Stream.of(execution.late(), reviewed, execution.records())
                 .flatMap(List::stream)
@@ -161,11 +161,11 @@ public final class Enforcer {
         var general = Stream.concat(
                         store.problems().stream(), listeners.stream().flatMap(listener -> listener.problems().stream()))
                 .toList();
-        var ofHosts = Stream.concat(gate.problems(orders).stream(), plan.problems().stream())
+        var ofHosts = Stream.concat(gate.problems(verdicts).stream(), plan.problems().stream())
                 .toList();
         var reported = HostProblems.addTo(HostProblems.addDeniedPrivileges(fleet, actions), general, ofHosts);
         var changes = problems.log(reported.snapshots());
-        var next = nextActions.of(plan, fleet, orders, execution.records());
+        var next = gate.next(verdicts, execution.records(), terminations.nextSignals(plan, fleet), fleet.at());
         clock.endCycle();
         var update = store.registry().record(plan, fleet, actions, next, config::effectiveMode);
         store.record(actions, update.actions());

@@ -2,14 +2,13 @@ package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.ObservationAge;
-import dev.genv.enforcer.enforcement.host.Order;
-import dev.genv.enforcer.enforcement.host.Order.Hold;
-import dev.genv.enforcer.enforcement.host.Order.WaitReason;
 import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.enforcement.record.ViolationRecord.NextAction;
+import dev.genv.enforcer.enforcement.record.ViolationRecord.WaitReason;
 import dev.genv.enforcer.model.Device.HostDevice;
-import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.Membership;
@@ -27,12 +26,18 @@ import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.Rules;
 import dev.genv.enforcer.policy.Violation;
 import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.SequencedMap;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 
 /**
  * Decides whether an action that a rule asks for happens. Each reason against it is one method, in the order in which they are checked, and
@@ -52,7 +57,7 @@ public final class Gate {
     /** Until when no process is asked to exit, by the clock that counts towards an action. */
     private long heldUntil;
 
-    /** Whether an action happens for one of its violations. */
+    /** Whether an action happens. */
     public sealed interface Verdict {
         /** An action takes the best verdict of its violations. Among equal ones the first counts. */
         Comparator<Verdict> BEST_FIRST = Comparator.comparing(Verdict::delay);
@@ -72,16 +77,20 @@ public final class Gate {
          * It waits, and time alone leads to it.
          *
          * @param left for how long after the observation
-         * @param why for people, as a clause
+         * @param result what is recorded; empty if the record of an earlier signal says it
          */
-        record Wait(Duration left, WaitReason because, Outcome outcome, String why) implements Verdict {}
+        record Wait(Duration left, WaitReason because, Optional<Result> result) implements Verdict {
+            private Wait(Duration left, WaitReason because, Outcome outcome, String why) {
+                this(left, because, Optional.of(new Result(outcome, why)));
+            }
+        }
 
-        /**
-         * Something else must change first.
-         *
-         * @param why for people, as a clause
-         */
-        record Never(Outcome outcome, String why) implements Verdict {}
+        /** Something else must change first. */
+        record Never(Result result) implements Verdict {
+            private Never(Outcome outcome, String why) {
+                this(new Result(outcome, why));
+            }
+        }
     }
 
     /**
@@ -122,21 +131,30 @@ public final class Gate {
         limit = new TerminationLimit(maxTerminations);
     }
 
-    /** Decides about an action after the history has recorded the plan. */
+    /** Decides about an action after the history has recorded the plan: it takes the best verdict of its violations. */
     public Verdict judge(PlannedAction planned) {
-        return planned.causes().stream()
+        var best = planned.causes().stream()
                 .map(cause -> judge(cause, planned.action()))
                 .min(Verdict.BEST_FIRST)
                 .orElseGet(() -> new Verdict.Never(Outcome.SKIPPED_AUDIT, "no rule asks for it"));
+        return best.equals(NOW) ? stopped().orElse(NOW) : best;
     }
 
-    private Verdict judge(Violation cause, Action action) {
+    /** Decides whether a violation leads to this action. */
+    public Verdict judge(Violation cause, Action action) {
+        return judge(cause, action, history.detached(cause), enforcement.audits());
+    }
+
+    private Verdict judge(Violation cause, Action action, Set<HostDevice> detached, boolean audits) {
         return immune(action)
-                .or(this::serviceAudits)
-                .or(() -> forbidden(cause, action))
+                .or(() -> serviceAudits(audits))
+                .or(() -> readOnly(action))
+                .or(() -> ruleAudits(cause))
+                .or(() -> withoutSignals(action))
+                .or(() -> withoutPrivilege(cause, action))
+                .or(() -> shielded(cause, action))
                 .or(() -> perhapsSignalled(action))
-                .or(() -> grace(cause, action, history.detached(cause)))
-                .or(this::stopped)
+                .or(() -> grace(cause, action, detached))
                 .orElse(NOW);
     }
 
@@ -145,7 +163,7 @@ public final class Gate {
      * the mode of the service prevents the action, so that an audit shows what enforcement would do.
      */
     public boolean isInForce(Violation cause, Action action) {
-        return forbidden(cause, action).isEmpty();
+        return !(judge(cause, action, history.detached(cause), false) instanceof Verdict.Never);
     }
 
     /**
@@ -153,27 +171,8 @@ public final class Gate {
      * termination limit do not matter.
      */
     public boolean isDue(RuleFinding finding, Action.Terminate action) {
-        var cause = finding.violation();
-        return isInForce(cause, action)
-                && perhapsSignalled(action).isEmpty()
-                && grace(cause, action, detachedBy(finding)).isEmpty()
-                && !limit.hasFailed(action.target());
-    }
-
-    /** Whether a signalled process breaks a rule that is enforced, after the grace period of the violation. */
-    boolean isOverdue(Violation cause, Action.Terminate action) {
-        return !enforcement.audits()
-                && isInForce(cause, action)
-                && grace(cause, action, history.detached(cause)).isEmpty();
-    }
-
-    private Optional<Verdict> forbidden(Violation cause, Action action) {
-        return immune(action)
-                .or(() -> readOnly(action))
-                .or(() -> ruleAudits(cause))
-                .or(() -> withoutSignals(action))
-                .or(() -> withoutPrivilege(cause, action))
-                .or(() -> shielded(cause, action));
+        var detached = History.detachedBy(finding.actions().stream());
+        return judge(finding.violation(), action, detached, false).equals(NOW) && !limit.hasFailed(action.target());
     }
 
     /** 1. Protected processes and those of exempt users are never terminated, nor those that may be an exempt user's. */
@@ -185,8 +184,8 @@ public final class Gate {
     }
 
     /** 2. A service that only audits executes nothing. */
-    private Optional<Verdict> serviceAudits() {
-        return neverIf(enforcement.audits(), Outcome.SKIPPED_AUDIT, "the service only audits");
+    private static Optional<Verdict> serviceAudits(boolean audits) {
+        return neverIf(audits, Outcome.SKIPPED_AUDIT, "the service only audits");
     }
 
     /** 3. No action is executed on a host that forbids it, for example because another enforcer acts there. */
@@ -311,42 +310,25 @@ public final class Gate {
         stopped = true;
     }
 
-    /** Decides which of these actions are executed in this cycle: returns an order for each, in the same order. */
-    public List<Order> screen(List<PlannedAction> actions, Fleet fleet) {
-        var orders = actions.stream().map(planned -> order(planned, fleet)).toList();
-        return aboveLimit(orders, fleet);
-    }
-
-    private Order order(PlannedAction planned, Fleet fleet) {
-        return switch (judge(planned)) {
-            case Verdict.Now() -> new Order.Run(planned);
-            case Verdict.Never(var outcome, var why) -> new Hold(planned, outcome, why);
-            case Verdict.Wait(var left, var because, var outcome, var why) ->
-                new Hold(
-                        planned,
-                        outcome,
-                        why,
-                        new Order.Until(because, fleet.at().plus(left)));
-        };
+    /** Decides which of these actions are executed in this cycle, in the same order. */
+    public SequencedMap<PlannedAction, Verdict> judge(List<PlannedAction> actions) {
+        var verdicts = new LinkedHashMap<PlannedAction, Verdict>();
+        actions.forEach(planned -> verdicts.put(planned, judge(planned)));
+        var permitted = actions.stream()
+                .filter(planned -> NOW.equals(verdicts.get(planned)))
+                .toList();
+        limit.selectDeferred(permitted, this::lasted).forEach(planned -> verdicts.put(planned, aboveLimit()));
+        return verdicts;
     }
 
     /** 11. One cycle terminates a limited number of processes of a host; those for which no other reason applies count. */
-    private List<Order> aboveLimit(List<Order> orders, Fleet fleet) {
-        var permitted = orders.stream()
-                .filter(Order.Run.class::isInstance)
-                .map(Order::planned)
-                .toList();
-        var deferred = limit.selectDeferred(permitted, this::lasted);
-        return orders.stream()
-                .map(order -> deferred.contains(order.planned())
-                        ? new Hold(
-                                order.planned(),
-                                Outcome.SKIPPED_LIMIT,
-                                "the limit of %d terminations in one cycle is reached: it waits for the next cycle"
-                                        .formatted(limit.most()),
-                                new Order.Until(WaitReason.TERMINATION_LIMIT, fleet.at()))
-                        : order)
-                .toList();
+    private Verdict aboveLimit() {
+        return new Verdict.Wait(
+                Duration.ZERO,
+                WaitReason.TERMINATION_LIMIT,
+                Outcome.SKIPPED_LIMIT,
+                "the limit of %d terminations in one cycle is reached: it waits for the next cycle"
+                        .formatted(limit.most()));
     }
 
     private Duration lasted(PlannedAction planned) {
@@ -356,14 +338,58 @@ public final class Gate {
                 .orElse(Duration.ZERO);
     }
 
-    /** Returns a problem for each host whose actions exceed the termination limit. */
-    public List<HostProblem> problems(List<Order> orders) {
-        var waiting = new LinkedHashMap<String, Integer>();
-        for (var order : orders) {
-            if (order instanceof Hold hold && hold.result().outcome() == Outcome.SKIPPED_LIMIT) {
-                waiting.merge(hold.planned().action().host(), 1, Integer::sum);
+    /**
+     * Returns the actions that follow on each violation if nothing changes, the earliest first: those that wait, those that failed, and the next
+     * signals of processes that were signalled.
+     *
+     * @param signals what these wait for
+     * @param observed when the hosts were observed, by the wall clock
+     */
+    Map<Violation.Key, List<NextAction>> next(
+            Map<PlannedAction, Verdict> verdicts,
+            List<ActionRecord> results,
+            Map<PlannedAction, Verdict.Wait> signals,
+            Instant observed) {
+        var waiting = new LinkedHashMap<PlannedAction, Verdict.Wait>();
+        verdicts.forEach((planned, verdict) -> {
+            if (verdict instanceof Verdict.Wait wait) {
+                waiting.put(planned, wait);
+            }
+        });
+        for (var done : results) {
+            switch (done.result().outcome()) {
+                case DENIED, FAILED, SKIPPED_STALE ->
+                    waiting.put(
+                            done.planned(),
+                            new Verdict.Wait(Duration.ZERO, WaitReason.NEXT_CYCLE, Optional.of(done.result())));
+                default -> {} // it succeeded, or its verdict says what follows
             }
         }
+        var signalled = signals.keySet().stream().map(PlannedAction::process).collect(Collectors.toUnmodifiableSet());
+        waiting.keySet().removeIf(planned -> planned.process().isPresent() && signalled.contains(planned.process()));
+        signals.forEach((planned, wait) -> {
+            if (!(judge(planned) instanceof Verdict.Never)) {
+                waiting.put(planned, wait);
+            }
+        });
+        var next = new HashMap<Violation.Key, List<NextAction>>();
+        waiting.forEach((planned, wait) -> planned.causes().stream()
+                .map(Violation::key)
+                .distinct()
+                .forEach(key -> next.computeIfAbsent(key, _ -> new ArrayList<>())
+                        .add(NextAction.of(planned.action(), observed.plus(wait.left), wait.because))));
+        next.values().forEach(actions -> actions.sort(Comparator.comparing(NextAction::notBefore)));
+        return next;
+    }
+
+    /** Returns a problem for each host whose actions exceed the termination limit. */
+    public List<HostProblem> problems(Map<PlannedAction, Verdict> verdicts) {
+        var waiting = new LinkedHashMap<String, Integer>();
+        verdicts.forEach((planned, verdict) -> {
+            if (verdict instanceof Verdict.Wait wait && wait.because == WaitReason.TERMINATION_LIMIT) {
+                waiting.merge(planned.action().host(), 1, Integer::sum);
+            }
+        });
         return waiting.entrySet().stream()
                 .map(entry -> new HostProblem(
                         entry.getKey(),
@@ -383,19 +409,13 @@ public final class Gate {
      * 12. An action is not executed if the observation that it rests on is too old. Time may pass until its host begins with it, so this
      * is checked directly before.
      */
-    public static Optional<Hold> tooOld(PlannedAction planned, ObservationAge age) {
+    public static Optional<Result> tooOld(ObservationAge age) {
         return age.isTooOld()
-                ? Optional.of(new Hold(
-                        planned,
+                ? Optional.of(new Result(
                         Outcome.SKIPPED_STALE,
                         "the service was suspended after the observation, or its clock was set: the next cycle decides"
                                 + " again"))
                 : Optional.empty();
-    }
-
-    /** Returns the devices that a finding detaches, with their hosts. */
-    private static Set<HostDevice> detachedBy(RuleFinding finding) {
-        return History.detachedBy(finding.actions().stream());
     }
 
     private static Optional<Verdict> neverIf(boolean applies, Outcome outcome, String why) {

@@ -1,8 +1,7 @@
 package dev.genv.enforcer.enforcement;
 
+import dev.genv.enforcer.enforcement.Gate.Verdict;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
-import dev.genv.enforcer.enforcement.host.Order;
-import dev.genv.enforcer.enforcement.host.Order.WaitReason;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
@@ -10,6 +9,7 @@ import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.record.SavedState;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
+import dev.genv.enforcer.enforcement.record.ViolationRecord.WaitReason;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
@@ -162,32 +162,32 @@ public final class Terminations {
         return Set.copyOf(pending.keySet());
     }
 
-    /** Begins a termination for each SIGTERM of these orders, and returns what must be stored before the first signal. */
-    public synchronized SavedState begin(List<Order> orders) {
+    /** Begins a termination for each SIGTERM that is sent now, and returns what must be stored before the first signal. */
+    public synchronized SavedState begin(Map<PlannedAction, Verdict> verdicts) {
         var begun = new HashMap<HostProcess, Termination>();
-        for (var order : orders) {
-            if (order instanceof Order.Run(var planned)
-                    && planned.isSigterm()
-                    && planned.action() instanceof Action.Terminate action) {
+        verdicts.forEach((planned, verdict) -> {
+            if (verdict instanceof Verdict.Now && planned.isSigterm()) {
                 var its = Termination.begin(planned, Stage.PERHAPS, ticker.mark());
-                if (pending.putIfAbsent(action.target(), its) == null) {
-                    begun.put(action.target(), its);
-                }
+                planned.process()
+                        .filter(process -> pending.putIfAbsent(process, its) == null)
+                        .ifPresent(process -> begun.put(process, its));
             }
-        }
+        });
         return SavedState.EMPTY.with(TERMINATIONS, begun);
     }
 
     /** Whether this SIGTERM was begun and has no result. */
     public synchronized boolean isBegun(PlannedAction planned) {
-        var its = planned.action() instanceof Action.Terminate action ? pending.get(action.target()) : null;
-        return its != null && its.stage == Stage.PERHAPS && its.last.equals(planned);
+        return planned.process()
+                .map(pending::get)
+                .filter(its -> its.stage == Stage.PERHAPS && its.last.equals(planned))
+                .isPresent();
     }
 
     /** Forgets a SIGTERM that was begun and not sent. */
     public synchronized void abandon(PlannedAction planned) {
         if (isBegun(planned)) {
-            pending.remove(((Action.Terminate) planned.action()).target()); // no other action is begun
+            planned.process().ifPresent(pending::remove);
         }
     }
 
@@ -260,10 +260,14 @@ public final class Terminations {
         return kills && termination.stage == Stage.ASKED && termination.elapsed(now) >= killAfter;
     }
 
-    /** Records for each process what a cycle observed, and decides what is due. The history has recorded the plan. */
-    public synchronized Review review(Plan plan, Fleet fleet, History history, Gate gate) {
+    /**
+     * Records for each process what a cycle observed, and decides what is due. The history has recorded the plan.
+     *
+     * @param now when the observation was recorded
+     */
+    public synchronized Review review(Plan plan, Fleet fleet, long now, Gate gate) {
         var before = observedAt;
-        observedAt = history.recordedAt();
+        observedAt = now;
         var records = new ArrayList<ActionRecord>();
         var actions = new ArrayList<PlannedAction>();
         var ended = fleet.ended();
@@ -287,8 +291,8 @@ public final class Terminations {
             }
         }
         plan.actions().stream()
-                .filter(planned -> !(planned.action() instanceof Action.Terminate terminate
-                        && pending.containsKey(terminate.target())))
+                .filter(planned ->
+                        planned.process().filter(pending::containsKey).isEmpty())
                 .forEach(actions::add);
         return new Review(records, actions);
     }
@@ -333,24 +337,31 @@ public final class Terminations {
         };
     }
 
-    /** Returns the signals that follow if the processes continue to break rules, and what each one waits for. */
-    public synchronized Map<PlannedAction, Order.Until> nextSignals() {
-        var now = ticker.mark();
-        var signals = new LinkedHashMap<PlannedAction, Order.Until>();
-        for (var its : pending.values()) {
+    /** Returns the signals that follow if the processes continue to break rules, as they are now, and what each one waits for. */
+    public synchronized Map<PlannedAction, Verdict.Wait> nextSignals(Plan plan, Fleet fleet) {
+        var planned = plan.terminations();
+        var signals = new LinkedHashMap<PlannedAction, Verdict.Wait>();
+        pending.forEach((target, its) -> {
             var isAsked = its.stage != Stage.PERHAPS;
             var isNext = !isAsked || (kills && !(its.since != null && isKillDue(its, observedAt)));
             if (isNext && its.stage != Stage.KILLED && its.compliantSince == null) {
-                var last = (Action.Terminate) its.last.action(); // only a termination is pending
-                var signal = new Action.Terminate(last.host(), last.process(), isAsked ? Signal.KILL : Signal.TERM);
-                var left = Duration.ofNanos(Math.max(0, killAfter - its.elapsed(now)));
+                var process = fleet.host(target.host())
+                        .flatMap(host -> host.process(target.id()))
+                        .orElse(((Action.Terminate) its.last.action()).process()); // only a termination is pending
+                var causes = Stream.of(its.last.causes(), planned.getOrDefault(target, List.of()))
+                        .flatMap(List::stream)
+                        .toList();
                 signals.put(
-                        new PlannedAction(signal, its.last.causes(), true),
-                        new Order.Until(
+                        new PlannedAction(
+                                new Action.Terminate(target.host(), process, isAsked ? Signal.KILL : Signal.TERM),
+                                causes,
+                                true),
+                        new Verdict.Wait(
+                                Duration.ofNanos(Math.max(0, killAfter - its.elapsed(observedAt))),
                                 isAsked ? WaitReason.KILL_AFTER : WaitReason.UNCONFIRMED_SIGNAL,
-                                ticker.now().plus(left)));
+                                Optional.empty()));
             }
-        }
+        });
         return signals;
     }
 
@@ -419,6 +430,8 @@ public final class Terminations {
     }
 
     private static List<Violation> overdue(List<Violation> causes, Action.Terminate action, Gate gate) {
-        return causes.stream().filter(cause -> gate.isOverdue(cause, action)).toList();
+        return causes.stream()
+                .filter(cause -> gate.judge(cause, action) instanceof Verdict.Now)
+                .toList();
     }
 }

@@ -7,6 +7,7 @@ import dev.genv.enforcer.policy.Action.Signal;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * The violations of a fleet, and the actions that they ask for.
@@ -21,11 +22,7 @@ public record Plan(List<Violation> violations, List<PlannedAction> actions, List
     /** Returns the violations for which each process is to be terminated. */
     public Map<HostProcess, List<Violation>> terminations() {
         var causes = new HashMap<HostProcess, List<Violation>>();
-        for (var planned : actions) {
-            if (planned.action() instanceof Action.Terminate terminate) {
-                causes.put(terminate.target(), planned.causes());
-            }
-        }
+        actions.forEach(planned -> planned.process().ifPresent(process -> causes.put(process, planned.causes())));
         return causes;
     }
 
@@ -52,6 +49,11 @@ public record Plan(List<Violation> violations, List<PlannedAction> actions, List
         /** The names of the rules that ask for it, each once. */
         public List<String> ruleNames() {
             return rules().stream().map(RuleDefinition::name).toList();
+        }
+
+        /** The process that it terminates; empty if it terminates none. */
+        public Optional<HostProcess> process() {
+            return action instanceof Action.Terminate terminate ? Optional.of(terminate.target()) : Optional.empty();
         }
 
         /** Whether it asks a process to exit. */

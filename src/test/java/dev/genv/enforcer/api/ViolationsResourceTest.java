@@ -9,10 +9,10 @@ import static org.hamcrest.Matchers.contains;
 import static org.hamcrest.Matchers.equalTo;
 
 import dev.genv.enforcer.enforcement.host.ActionRecord;
-import dev.genv.enforcer.enforcement.host.Order.WaitReason;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.NextAction;
+import dev.genv.enforcer.enforcement.record.ViolationRecord.WaitReason;
 import dev.genv.enforcer.enforcement.record.ViolationRegistry;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.Action;

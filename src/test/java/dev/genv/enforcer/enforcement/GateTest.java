@@ -6,9 +6,9 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.Gate.Enforcement;
+import dev.genv.enforcer.enforcement.Gate.Verdict;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Host.Remembered;
-import dev.genv.enforcer.enforcement.host.Order;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
@@ -34,6 +34,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -176,14 +177,14 @@ class GateTest {
         var plan = KnownRules.policy(Map.of(KnownRules.MAX_DEVICES_PER_USER, RuleMode.ENFORCE), new Limits(0, Map.of()))
                 .check(fleet, Set.of());
         history.record(plan, its::isInForce);
-        assertThat(its.screen(plan.actions(), fleet))
-                .extracting(order -> (order.planned().action() instanceof Action.Detach
-                                ? "detach"
-                                : "terminate " + pid(order.planned()))
-                        + (order instanceof Order.Hold hold
-                                ? " " + hold.result().outcome().label()
-                                : " run"))
-                .containsExactlyInAnyOrder(expected.split(", ", -1));
+        var verdicts = new ArrayList<String>();
+        its.judge(plan.actions())
+                .forEach((planned, verdict) -> verdicts.add(
+                        (planned.action() instanceof Action.Detach ? "detach" : "terminate " + pid(planned))
+                                + result(verdict)
+                                        .map(result -> " " + result.outcome().label())
+                                        .orElse(" run")));
+        assertThat(verdicts).containsExactlyInAnyOrder(expected.split(", ", -1));
     }
 
     private boolean isDue(GpuProcessBuilder process) {
@@ -225,16 +226,19 @@ class GateTest {
         var policy = KnownRules.policy(Map.of(KnownRules.ENV_DEVICES, ruleMode), Limits.NONE);
         last = policy.check(fleet, Set.of());
         history.record(last, its::isInForce);
-        var orders = its.screen(last.actions(), fleet);
-        for (var order : orders) {
-            skips.add(pid(order.planned())
-                    + switch (order) {
-                        case Order.Run _ -> " run";
-                        case Order.Hold hold ->
-                            " " + hold.result().outcome().label() + " "
-                                    + hold.result().detail();
-                    });
-        }
+        its.judge(last.actions())
+                .forEach((planned, verdict) -> skips.add(pid(planned)
+                        + result(verdict)
+                                .map(result -> " " + result.outcome().label() + " " + result.detail())
+                                .orElse(" run")));
+    }
+
+    private static Optional<Result> result(Verdict verdict) {
+        return switch (verdict) {
+            case Verdict.Now() -> Optional.empty();
+            case Verdict.Wait wait -> wait.result();
+            case Verdict.Never(var result) -> Optional.of(result);
+        };
     }
 
     private Fleet observe(HostBuilder host, long ticks) {

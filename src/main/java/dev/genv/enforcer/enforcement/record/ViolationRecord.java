@@ -1,12 +1,12 @@
 package dev.genv.enforcer.enforcement.record;
 
-import dev.genv.enforcer.enforcement.host.Order.WaitReason;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote.Target;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.User;
+import dev.genv.enforcer.model.Labelled;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
@@ -174,6 +174,20 @@ public record ViolationRecord(
 
     private ViolationRecord with(Violation other) {
         return new ViolationRecord(id, other, mode, active, firstSeen, lastSeen, cycles, actions, recency, next);
+    }
+
+    /** Why the service has not executed an action yet. */
+    public enum WaitReason implements Labelled {
+        /** The violation was not observed for the grace period. */
+        GRACE,
+        /** The process got SIGTERM and has time to exit. */
+        KILL_AFTER,
+        /** It is unknown whether the process got SIGTERM, because the answer of its host was lost. */
+        UNCONFIRMED_SIGNAL,
+        /** The termination limit of the cycle is reached. */
+        TERMINATION_LIMIT,
+        /** The action failed, or its observation became too old: the next cycle decides again. */
+        NEXT_CYCLE
     }
 
     /**
