@@ -11,7 +11,6 @@ import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
 import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
 import dev.genv.enforcer.enforcement.record.ViolationRecord.WaitReason;
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.SnapshotPart;
@@ -33,7 +32,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.stream.Collectors;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -104,10 +103,15 @@ public final class Terminations {
         }
 
         /** It may have stopped breaking rules since the observation before, so of the time since then only a part counts. */
-        private Termination stops(long before, long now, long most, @Nullable Long compliant) {
+        private Termination stops(long before, long now, long most, boolean isCompliant) {
             var until = since == null ? now : Math.max(since, before);
             var rest = since == null ? 0 : Math.min(now - until, most);
+            var compliant = isCompliant && compliantSince == null ? Long.valueOf(now) : compliantSince;
             return new Termination(last, stage, at, elapsed(until) + rest, null, compliant);
+        }
+
+        private boolean hasCause(Predicate<Violation> which) {
+            return last.causes().stream().anyMatch(which);
         }
 
         /** How long it was observed to break rules until now. */
@@ -194,23 +198,17 @@ public final class Terminations {
     /** Records the result of an action, if it is a termination. Without a result, or with a lost one, its stage stays. */
     public synchronized void record(ActionRecord done) {
         var planned = done.planned();
-        if (!(planned.action() instanceof Action.Terminate action)) {
-            return;
-        }
-        if (done.result().outcome() != Outcome.SIGNALLED) {
-            if (!done.result().uncertain()) {
-                abandon(planned);
-            }
-            return;
-        }
         var now = ticker.mark();
-        var stage = action.signal() == Signal.KILL ? Stage.KILLED : Stage.ASKED;
-        var known = pending.get(action.target());
-        pending.put(
-                action.target(),
-                stage == Stage.KILLED && known != null
-                        ? known.next(planned, stage, now)
-                        : Termination.begin(planned, stage, now));
+        if (done.result().outcome() == Outcome.SIGNALLED && planned.action() instanceof Action.Terminate action) {
+            var isKill = action.signal() == Signal.KILL;
+            pending.compute(
+                    action.target(),
+                    (_, known) -> isKill && known != null
+                            ? known.next(planned, Stage.KILLED, now)
+                            : Termination.begin(planned, isKill ? Stage.KILLED : Stage.ASKED, now));
+        } else if (!done.result().uncertain()) {
+            abandon(planned);
+        }
     }
 
     /**
@@ -222,10 +220,10 @@ public final class Terminations {
     public synchronized ExpectedExits leaving(long now) {
         var leaving = new HashSet<HostProcess>();
         var overdue = new HashSet<HostProcess>();
-        pending.forEach((process, termination) -> {
-            if (isLeaving(termination, now)) {
+        pending.forEach((process, its) -> {
+            if (isLeaving(its, now)) {
                 leaving.add(process);
-                if (isKillDue(termination, now) && isForMemory(termination)) {
+                if (isKillDue(its, now) && its.hasCause(cause -> cause.rule().equals(Rules.ENV_MEMORY))) {
                     overdue.add(process);
                 }
             }
@@ -234,12 +232,8 @@ public final class Terminations {
     }
 
     /** Whether it exits or gets SIGKILL, as far as the last observation showed. SIGKILL may fail, or not terminate it. */
-    private boolean isLeaving(Termination termination, long now) {
-        return kills ? !isStuck(termination) : now - termination.at < killAfter;
-    }
-
-    private static boolean isForMemory(Termination termination) {
-        return termination.last.causes().stream().anyMatch(cause -> cause.rule().equals(Rules.ENV_MEMORY));
+    private boolean isLeaving(Termination its, long now) {
+        return kills ? !isStuck(its) : now - its.at < killAfter;
     }
 
     /** Whether it was observed long after SIGKILL was sent, or tried while it kept breaking rules. */
@@ -268,73 +262,54 @@ public final class Terminations {
     public synchronized Review review(Plan plan, Fleet fleet, long now, Gate gate) {
         var before = observedAt;
         observedAt = now;
-        var records = new ArrayList<ActionRecord>();
-        var actions = new ArrayList<PlannedAction>();
         var ended = fleet.ended();
         var wanted = plan.terminations();
+        var records = new ArrayList<ActionRecord>();
+        var actions = new ArrayList<PlannedAction>();
         for (var target : List.copyOf(pending.keySet())) {
-            var known = Objects.requireNonNull(pending.get(target));
+            var known = Objects.requireNonNull(pending.remove(target));
             if (ended.contains(target)) {
-                pending.remove(target);
                 records.add(new ActionRecord(known.last, Result.of(Outcome.EXITED), ticker.now()));
                 continue;
             }
-            var check = check(target, known, wanted.getOrDefault(target, List.of()), plan, fleet, gate);
-            var next = next(known, check, before);
-            if (next.isEmpty()) {
-                pending.remove(target);
-                continue;
-            }
-            pending.put(target, next.get());
-            if (check.sighting == Sighting.BREAKS_RULES) {
-                escalate(target, next.get(), check, records, actions);
+            var sighting = Sighting.of(target, known, wanted.getOrDefault(target, List.of()), plan, fleet, gate);
+            var its = sighting.breaksRules()
+                    ? known.breaks(now)
+                    : known.stops(before, now, killAfter / 2, sighting.isCompliant);
+            if (!isForgotten(its, sighting)) {
+                pending.put(target, sighting.breaksRules() ? escalate(its, sighting, records, actions) : its);
             }
         }
         plan.actions().stream()
-                .filter(planned ->
-                        planned.process().filter(pending::containsKey).isEmpty())
+                .filter(planned -> planned.process().filter(pending::containsKey).isEmpty())
                 .forEach(actions::add);
         return new Review(records, actions);
     }
 
-    /** Decides about a process that still breaks a rule. */
-    private void escalate(
-            HostProcess target,
-            Termination known,
-            Check check,
-            List<ActionRecord> records,
-            List<PlannedAction> actions) {
-        var kill = new Action.Terminate(target.host(), Objects.requireNonNull(check.process), Signal.KILL);
-        if (known.stage == Stage.KILLED && isStuck(known)) {
-            records.add(new ActionRecord(
-                    new PlannedAction(kill, check.all, true),
-                    new Result(Outcome.UNKILLABLE, "SIGKILL did not terminate it"),
-                    ticker.now()));
-        } else if (isKillDue(known, observedAt) && !check.planned.isEmpty()) {
-            if (!isTried(known)) {
-                pending.put(target, known.next(known.last, Stage.ASKED, observedAt));
-            }
-            actions.add(new PlannedAction(kill, check.planned, true));
+    /** Whether a process gets SIGTERM first if it breaks rules later. */
+    private boolean isForgotten(Termination its, Sighting sighting) {
+        if (sighting.breaksRules()) {
+            return its.stage == Stage.PERHAPS && its.elapsed(observedAt) >= killAfter;
         }
+        return sighting.isCompliant
+                ? observedAt - Objects.requireNonNull(its.compliantSince) >= compliancePeriod
+                : !sighting.isListed && observedAt - its.at > RETENTION;
     }
 
-    /** Returns a process after an observation; empty if it is forgotten. One that breaks rules later gets SIGTERM first. */
-    private Optional<Termination> next(Termination known, Check check, long before) {
-        var now = observedAt;
-        return switch (check.sighting) {
-            case BREAKS_RULES ->
-                Optional.of(known.breaks(now))
-                        .filter(next -> next.stage != Stage.PERHAPS || next.elapsed(now) < killAfter);
-            case COMPLIES -> {
-                var since = Objects.requireNonNullElse(known.compliantSince, now);
-                yield Optional.of(known.stops(before, now, killAfter / 2, since))
-                        .filter(_ -> now - since < compliancePeriod);
-            }
-            case UNKNOWN -> Optional.of(known.stops(before, now, killAfter / 2, known.compliantSince));
-            case HOST_NOT_LISTED ->
-                Optional.of(known.stops(before, now, killAfter / 2, known.compliantSince))
-                        .filter(_ -> now - known.at <= RETENTION);
-        };
+    /** Decides about a process that still breaks a rule. */
+    private Termination escalate(
+            Termination its, Sighting sighting, List<ActionRecord> records, List<PlannedAction> actions) {
+        var kill = Objects.requireNonNull(sighting.kill);
+        if (its.stage == Stage.KILLED && isStuck(its)) {
+            records.add(new ActionRecord(
+                    new PlannedAction(kill, sighting.causes, true),
+                    new Result(Outcome.UNKILLABLE, "SIGKILL did not terminate it"),
+                    ticker.now()));
+        } else if (isKillDue(its, observedAt) && !sighting.planned.isEmpty()) {
+            actions.add(new PlannedAction(kill, sighting.planned, true));
+            return isTried(its) ? its : its.next(its.last, Stage.ASKED, observedAt);
+        }
+        return its;
     }
 
     /** Returns the signals that follow if the processes continue to break rules, as they are now, and what each one waits for. */
@@ -365,73 +340,52 @@ public final class Terminations {
         return signals;
     }
 
-    private static Set<Violation.Key> keys(Termination termination) {
-        return termination.last.causes().stream().map(Violation::key).collect(Collectors.toUnmodifiableSet());
-    }
-
-    private enum Sighting {
-        /** It breaks a rule, and the grace has passed. */
-        BREAKS_RULES,
-        /** It breaks no rule. */
-        COMPLIES,
-        /** The observation of its host was incomplete. */
-        UNKNOWN,
-        /** Its host is not in the list. */
-        HOST_NOT_LISTED
-    }
-
     /**
      * What was observed of a signalled process.
      *
-     * @param process null if it was not on a GPU
-     * @param planned the violations for which the plan terminates it
-     * @param all these, and those for which it was signalled and that it still causes
+     * @param isListed whether its host is in the list
+     * @param kill its SIGKILL; null if it was not on a GPU
+     * @param planned the violations whose grace is over and for which the plan terminates it
+     * @param causes these, and those for which it was signalled and that it still causes
+     * @param isCompliant whether it broke no rule although the rules could check it
      */
-    private record Check(
-            Sighting sighting, @Nullable GpuProcess process, List<Violation> planned, List<Violation> all) {
-        static Check without(Sighting sighting) {
-            return new Check(sighting, null, List.of(), List.of());
+    private record Sighting(
+            boolean isListed,
+            Action.@Nullable Terminate kill,
+            List<Violation> planned,
+            List<Violation> causes,
+            boolean isCompliant) {
+        boolean breaksRules() {
+            return !causes.isEmpty();
         }
-    }
 
-    private static Check check(
-            HostProcess target, Termination known, List<Violation> wanted, Plan plan, Fleet fleet, Gate gate) {
-        var snapshot = fleet.host(target.host()).orElse(null);
-        if (snapshot == null) {
-            return Check.without(Sighting.HOST_NOT_LISTED);
+        static Sighting of(
+                HostProcess target, Termination known, List<Violation> wanted, Plan plan, Fleet fleet, Gate gate) {
+            var snapshot = fleet.host(target.host()).orElse(null);
+            if (snapshot == null) {
+                return new Sighting(false, null, List.of(), List.of(), false);
+            }
+            var process = snapshot.process(target.id()).orElse(null);
+            if (process == null) {
+                // It would have been observed if it were still on a GPU.
+                var isCompliant = snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS);
+                return new Sighting(true, null, List.of(), List.of(), isCompliant);
+            }
+            var kill = new Action.Terminate(target.host(), process, Signal.KILL);
+            Predicate<Violation> isDue = cause -> gate.judge(cause, kill) instanceof Verdict.Now;
+            var planned = wanted.stream().filter(isDue).toList();
+            // Rules treat its memory as freed, so the plan may not contain it, but it still runs.
+            var unplanned = plan.violations().stream()
+                    .filter(violation -> violation.processes().contains(process))
+                    .filter(violation -> known.hasCause(cause -> cause.key().equals(violation.key())))
+                    .filter(isDue);
+            var causes =
+                    Stream.concat(planned.stream(), unplanned).distinct().toList();
+            // The rules could check this process, even if another process or a device could not be observed.
+            var isChecked = snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)
+                    && !(process.membership() instanceof Membership.Unknown
+                            && known.hasCause(cause -> cause.rule().isOfMemberships()));
+            return new Sighting(true, kill, planned, causes, causes.isEmpty() && isChecked);
         }
-        var process = snapshot.process(target.id()).orElse(null);
-        if (process == null) {
-            // It would have been observed if it were still on a GPU.
-            return Check.without(
-                    snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS)
-                            ? Sighting.COMPLIES
-                            : Sighting.UNKNOWN);
-        }
-        var kill = new Action.Terminate(target.host(), process, Signal.KILL);
-        var planned = overdue(wanted, kill, gate);
-        // Rules treat its memory as freed, so the plan may not contain it, but it still runs.
-        var causes = keys(known);
-        var unplanned = plan.violations().stream()
-                .filter(violation -> causes.contains(violation.key())
-                        && violation.processes().contains(process))
-                .toList();
-        var all = Stream.concat(planned.stream(), overdue(unplanned, kill, gate).stream())
-                .distinct()
-                .toList();
-        // The rules could check this process, even if another process or a device could not be observed.
-        var isKnown = !(process.membership() instanceof Membership.Unknown)
-                || known.last().causes().stream()
-                        .noneMatch(cause -> cause.rule().isOfMemberships());
-        var isChecked =
-                isKnown && snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS);
-        var sighting = isChecked ? Sighting.COMPLIES : Sighting.UNKNOWN;
-        return new Check(all.isEmpty() ? sighting : Sighting.BREAKS_RULES, process, planned, all);
-    }
-
-    private static List<Violation> overdue(List<Violation> causes, Action.Terminate action, Gate gate) {
-        return causes.stream()
-                .filter(cause -> gate.judge(cause, action) instanceof Verdict.Now)
-                .toList();
     }
 }
