@@ -21,20 +21,26 @@ import dev.genv.enforcer.testsupport.fake.FakeTime;
 import dev.genv.enforcer.testsupport.fake.NoStore;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.logging.Level;
 import java.util.logging.Logger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Random schedules of the quota of one device: alice holds one device and changes it, mal adds and removes entries in her name, and bob runs
- * jobs of his own uid on two devices and changes their entries. Reproduce one with {@code -Dfuzz.seed} and {@code -Dfuzz.runs}.
+ * Random schedules of the quota of one device: alice holds one device and changes it, with a job of her own uid, with one of root's, or without
+ * one; mal adds and removes entries in her name and runs processes in them; and bob runs jobs of his own uid on two devices and changes their
+ * entries. Reproduce one with {@code -Dfuzz.seed} and {@code -Dfuzz.runs}.
  */
 @Timeout(600)
 class QuotaModelTest {
@@ -43,7 +49,13 @@ class QuotaModelTest {
     private static final int CYCLES = 60;
     private static final int INTERVAL = 10;
     private static final int GRACE = 30;
+    /** The first pids of the processes of mal, and of the jobs of alice. */
+    private static final int MALS = 10_000;
+
+    private static final int JOBS = 20_000;
+    private static final long ROOT = 0;
     private static final long ALICE = 1003;
+    private static final long MAL = 1004;
     private static final long BOB = 1005;
     private static final Logger LOG = Logger.getLogger("dev.genv.enforcer");
 
@@ -61,19 +73,25 @@ class QuotaModelTest {
     void eachAttachmentHasItsOwnGraceAndNobodyKeepsTwoByChangingEntries() {
         var detached = 0;
         var ended = 0;
+        var chosen = 0;
         for (var seed = SEED; seed < SEED + RUNS; seed++) {
             try {
                 var world = new World(seed);
                 world.run();
                 detached += world.detached;
                 ended += world.ended;
+                chosen += world.chosen;
             } catch (AssertionError broken) {
                 throw new AssertionError("see it alone with -Dfuzz.seed=%d -Dfuzz.runs=1".formatted(seed), broken);
             }
         }
         assertThat(detached).as("detachments of alice").isPositive();
         assertThat(ended).as("jobs and attachments that bob lost").isPositive();
+        assertThat(chosen).as("entries in the name of alice that were detached").isPositive();
     }
+
+    /** An attachment in the name of alice. */
+    private record Holding(int device, String eid) {}
 
     private static final class World {
         private final Random random;
@@ -86,6 +104,16 @@ class QuotaModelTest {
         private int seen;
         /** The entries that mal wrote in her name, by their devices. */
         private final Map<Integer, String> forged = new TreeMap<>();
+        /** Whose job runs on it, in the environment of alice; null if none does. */
+        private @Nullable Long job;
+        /** The devices on which mal runs a process in the entry there. */
+        private final Set<Integer> used = new TreeSet<>();
+        /** The second of the observation that first showed each of the present attachments in the name of alice. */
+        private final Map<Holding, Integer> since = new HashMap<>();
+        /** What the last observation showed. */
+        private Set<Holding> shown = Set.of();
+
+        private @Nullable Long shownJob;
         /** For how long observations showed another device in the name of alice beside this attachment, in seconds. */
         private int surplus;
 
@@ -100,6 +128,8 @@ class QuotaModelTest {
         private int second;
         private int detached;
         private int ended;
+        private int chosen;
+        private int jobs;
         private final List<String> wrong = new ArrayList<>();
 
         World(long seed) {
@@ -135,6 +165,11 @@ class QuotaModelTest {
                 }
             }
             own = oneIn(5) ? random.nextInt(3) : own;
+            if (oneIn(6)) {
+                job = oneIn(3) ? null : oneIn(2) ? Long.valueOf(ALICE) : Long.valueOf(ROOT);
+            }
+            used.removeIf(device -> oneIn(4) || !forged.containsKey(device));
+            forged.keySet().stream().filter(_ -> oneIn(5)).forEach(used::add);
             bobsEntries += oneIn(2) ? 1 : 0;
             if (!bobRuns && oneIn(10)) {
                 bobRuns = true;
@@ -155,8 +190,26 @@ class QuotaModelTest {
             }
             wasSurplus = isComplete && !devices.isEmpty();
             wasBreaking = isComplete && bobRuns;
+            if (isComplete) {
+                shown = new HashSet<>(Set.of(new Holding(own, "a")));
+                forged.forEach((device, eid) -> shown.add(new Holding(device, eid + "-" + device)));
+                since.keySet().retainAll(shown);
+                shown.forEach(each -> since.putIfAbsent(each, second));
+                shownJob = job;
+            }
             node.setTicks(1_000_000 + 100L * second).setSnapshot(snapshot(isComplete));
             assertThat(enforcer.runCycle()).isPresent();
+        }
+
+        /** Whether the device of alice must be lost after those of mal: her own job uses it, or it was observed first. */
+        private boolean isKept() {
+            var its = since.get(new Holding(own, "a"));
+            var others = shown.stream().filter(each -> each.device != own).toList();
+            var isShared = shown.stream().filter(each -> each.device == own).count() > 1;
+            return !others.isEmpty()
+                    && its != null
+                    && (Long.valueOf(ALICE).equals(shownJob)
+                            || (!isShared && others.stream().allMatch(other -> its < since.get(other))));
         }
 
         private HostBuilder snapshot(boolean isComplete) {
@@ -168,6 +221,13 @@ class QuotaModelTest {
                     .uid(ALICE)
                     .livePidsOf(ALICE)
                     .attached(device)));
+            if (job != null) {
+                host.with(process(JOBS + jobs).uid(job).inEnvironment("a").uses(own));
+            }
+            used.forEach(device -> host.with(process(MALS + device)
+                    .uid(MAL)
+                    .inEnvironment(forged.get(device) + "-" + device)
+                    .uses(device)));
             if (bobRuns) {
                 for (var device = 3; device < 5; device++) {
                     var eid = "b" + device + "-" + (device == 4 ? bobsEntries : 0);
@@ -190,9 +250,9 @@ class QuotaModelTest {
                 case Action.Detach(var _, var environment, var device, var _) -> {
                     if (environment.eid().equals("a")) {
                         detached++;
-                        if (surplus < GRACE) {
-                            wrong.add("alice lost device %d after %d s".formatted(device, surplus));
-                        }
+                        lose("device " + device);
+                    } else if (!environment.eid().startsWith("b")) {
+                        chosen++;
                     }
                     if (environment.eid().startsWith("b")) {
                         breaking = 0;
@@ -202,12 +262,29 @@ class QuotaModelTest {
                     return Result.of(Outcome.DETACHED);
                 }
                 case Action.Terminate terminate -> {
-                    ended++;
-                    bobRuns = false;
-                    breaking = 0;
+                    var pid = terminate.process().pid();
+                    if (pid >= JOBS) {
+                        lose("the job");
+                        job = null;
+                        jobs++;
+                    } else if (pid >= MALS) {
+                        used.remove(pid - MALS);
+                        return Result.of(Outcome.ALREADY_GONE); // mal starts a process with the same pid
+                    } else {
+                        ended++;
+                        bobRuns = false;
+                        breaking = 0;
+                    }
                     node.setExited(terminate.process().id());
                     return Result.of(Outcome.SIGNALLED);
                 }
+            }
+        }
+
+        private void lose(String what) {
+            if (surplus < GRACE || isKept()) {
+                wrong.add("alice lost %s after %d s, on device %d since %s, with a job of %s"
+                        .formatted(what, surplus, own, since, shownJob));
             }
         }
 

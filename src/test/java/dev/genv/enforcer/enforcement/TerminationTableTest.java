@@ -251,19 +251,19 @@ class TerminationTableTest extends CycleTable {
         process 3 uid 1001 on 0; process 4 uid 1001 on 0; process 9 uid 1002 on 0 @ 10
         → 1 TERM 0, 2 TERM 0, 3 TERM 10, 9 TERM 10
 
-        users take turns by their uids, not by the begin of their violations
+        of several users the one with the longest violation comes first
         limit 1
         process 1 uid 2001 on 0; process 2 uid 2002 on 0; process 9 uid 1002 on 0 @ 0
         process 2 uid 2002 on 0; process 3 uid 3001 on 0; process 4 uid 3002 on 0; process 9 uid 1002 on 0 @ 10
         process 3 uid 3001 on 0; process 4 uid 3002 on 0; process 9 uid 1002 on 0 @ 20
-        → 9 TERM 0, 2 TERM 10, 3 TERM 20
+        → 1 TERM 0, 2 TERM 10, 9 TERM 20
 
-        a user waits at most one turn of each other user
+        the processes that a user has left after one turn do not delay other users
         limit 2
         process 1 uid 2001 on 0; process 2 uid 2001 on 0; process 3 uid 2002 on 0; process 4 uid 2002 on 0; process 5 uid 2003 on 0; process 6 uid 2003 on 0 @ 0
         process 2 uid 2001 on 0; process 4 uid 2002 on 0; process 5 uid 2003 on 0; process 6 uid 2003 on 0; process 9 uid 1002 on 0 @ 10
         process 4 uid 2002 on 0; process 6 uid 2003 on 0; process 9 uid 1002 on 0 @ 20
-        → 1 TERM 0, 3 TERM 0, 5 TERM 10, 9 TERM 10, 4 TERM 20, 6 TERM 20
+        → 1 TERM 0, 3 TERM 0, 2 TERM 10, 4 TERM 10, 6 TERM 20, 9 TERM 20
 
         processes of unknown uids share one turn
         limit 2

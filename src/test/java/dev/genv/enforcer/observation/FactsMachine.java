@@ -70,6 +70,7 @@ import org.jspecify.annotations.Nullable;
 final class FactsMachine {
     private final Map<Integer, Described> processes = new TreeMap<>();
     private final Map<String, StateFile> state = new HashMap<>();
+    private @Nullable StateFacts earlier;
     private final Map<String, String> etc = new HashMap<>();
     private final List<String> exempt = new ArrayList<>();
     private boolean areLiveUidsRead = true;
@@ -206,6 +207,7 @@ final class FactsMachine {
             case "devices" -> state.put("devices", json("devices", words, FactsMachine::device));
             case "write" -> state.put(words.removeFirst(), new StateFile.Present(bytes(String.join(" ", words))));
             case "remove" -> state.put(rest, new StateFile.Absent());
+            case "earlier" -> earlier = directory(); // the first of both readings
             case "directory" -> directory = Integer.parseInt(rest);
             case "kernels" -> kernels = new Kernels(Set.copyOf(words), "");
             case "no-proc" -> isProcReadable = false;
@@ -333,7 +335,7 @@ final class FactsMachine {
                 new GpuFacts(Reading.of(apps), Reading.of(gpus), gpusAreCurrent, Reading.of(status)),
                 listed.stream().map(this::process).toList(),
                 ancestors(listed),
-                null,
+                earlier,
                 directory(),
                 new LivenessFacts(isProcReadable ? Reading.of(running) : Reading.failed(Failure.OTHER, "why"), kernels),
                 enforcers,
