@@ -42,7 +42,8 @@ final class TerminationLimit {
                 .thenComparingInt(candidate -> candidate.process.pid());
 
         /** The uid; null for all processes of unknown users. */
-        @Nullable Long user() {
+        @Nullable
+        Long user() {
             return process.ownerOrUid();
         }
 

@@ -281,7 +281,8 @@ public final class Terminations {
             }
         }
         plan.actions().stream()
-                .filter(planned -> planned.process().filter(pending::containsKey).isEmpty())
+                .filter(planned ->
+                        planned.process().filter(pending::containsKey).isEmpty())
                 .forEach(actions::add);
         return new Review(records, actions);
     }
@@ -379,8 +380,7 @@ public final class Terminations {
                     .filter(violation -> violation.processes().contains(process))
                     .filter(violation -> known.hasCause(cause -> cause.key().equals(violation.key())))
                     .filter(isDue);
-            var causes =
-                    Stream.concat(planned.stream(), unplanned).distinct().toList();
+            var causes = Stream.concat(planned.stream(), unplanned).distinct().toList();
             // The rules could check this process, even if another process or a device could not be observed.
             var isChecked = snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)
                     && !(process.membership() instanceof Membership.Unknown

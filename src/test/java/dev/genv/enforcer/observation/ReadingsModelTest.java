@@ -35,7 +35,8 @@ class ReadingsModelTest {
     private static final int USED = 1_542;
 
     /** What one reading shows of an environment; its capacity in MiB is null for none. */
-    private record Shown(long uid, String user, @Nullable Integer capacity, List<Integer> pids, List<Integer> devices) {}
+    private record Shown(
+            long uid, String user, @Nullable Integer capacity, List<Integer> pids, List<Integer> devices) {}
 
     /** The environments in both readings, in which an absent one is null, and which readings fail. */
     private record World(List<@Nullable Shown> a, List<@Nullable Shown> b, Set<Integer> unreadable) {
@@ -52,7 +53,11 @@ class ReadingsModelTest {
         }
 
         boolean isOfOne(List<@Nullable Shown> environment) {
-            return all(environment).map(shown -> shown.uid + shown.user).distinct().count() == 1;
+            return all(environment)
+                            .map(shown -> shown.uid + shown.user)
+                            .distinct()
+                            .count()
+                    == 1;
         }
 
         boolean isAboveCapacity(List<@Nullable Shown> environment) {
@@ -118,7 +123,8 @@ class ReadingsModelTest {
             var shown = environment.eid().equals("a") ? world.a : world.b;
             if (!world.isOfOne(shown)) {
                 assertThat(environment.ownership().isDisputed()).isTrue();
-                assertThat(plan.actions()).noneMatch(planned -> isAgainst(environment, planned.action(), planned.causes()));
+                assertThat(plan.actions())
+                        .noneMatch(planned -> isAgainst(environment, planned.action(), planned.causes()));
             }
         }
     }

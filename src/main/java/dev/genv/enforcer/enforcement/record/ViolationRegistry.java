@@ -30,13 +30,18 @@ public final class ViolationRegistry {
     /** The largest number of actions of a violation, because a detachment may fail differently in every cycle. */
     static final int MAX_ACTIONS = 100;
 
+    /** Enough for ten thousand entries with texts of genv's usual length. */
+    static final long MAX_SIZE = 10L << 20;
+
     private static final Comparator<ViolationRecord> NEWEST_FIRST = Comparator.comparingLong(
                     (ViolationRecord entry) -> entry.recency().number())
             .reversed();
 
     private final Map<Violation.Key, ViolationRecord> active = new LinkedHashMap<>();
-    private final AbsentViolations absent = new AbsentViolations(ResolvedViolations.MAX_SIZE);
-    private final ResolvedViolations resolved;
+    private final AbsentViolations absent = new AbsentViolations(MAX_SIZE);
+    /** The latest resolved violations. Users influence their number and their texts, so both are bounded. */
+    private final Share.Entries<ViolationRecord> resolved;
+
     private long appearances;
     private Instant latest = Instant.MIN;
     private int cycles;
@@ -47,7 +52,8 @@ public final class ViolationRegistry {
     private volatile List<ViolationRecord> visible = List.of();
 
     public ViolationRegistry(int maxResolved) {
-        resolved = new ResolvedViolations(maxResolved, ResolvedViolations.MAX_SIZE);
+        resolved =
+                new Share.Entries<>(maxResolved, MAX_SIZE, entry -> Share.of(entry.violation()), ViolationRecord::size);
     }
 
     /**
@@ -131,7 +137,13 @@ public final class ViolationRegistry {
                 .toList();
         resolvedNow.forEach(resolved::add);
         active.replaceAll((_, entry) -> entry.named(fleet));
-        resolved.name(fleet);
+        resolved.stream().toList().forEach(entry -> {
+            var named = entry.named(fleet);
+            if (!named.equals(entry)) {
+                resolved.remove(entry);
+                resolved.add(named);
+            }
+        });
         observed = fleet;
         return new Update(appeared, news, notes, resolvedNow);
     }
@@ -165,7 +177,11 @@ public final class ViolationRegistry {
 
     /** A process may release its device before it exits, so its exit may come after the violation was resolved. */
     private Optional<EventContent.ActionRecorded> noteLateExit(ActionRecord action, Violation cause) {
-        return resolved.remove(cause.key()).map(over -> {
+        var newest = resolved.stream()
+                .filter(entry -> entry.violation().key().equals(cause.key()))
+                .min(NEWEST_FIRST);
+        return newest.map(over -> {
+            resolved.remove(over);
             var note = ActionNote.of(action.planned().action(), action.result(), action.at());
             var noted = over.with(note);
             resolved.add(noted);
@@ -265,45 +281,4 @@ public final class ViolationRegistry {
 
     /** An active violation, and whether the last cycle found it. */
     public record StoredViolation(ViolationRecord entry, boolean isFound) {}
-
-    /** The latest resolved violations. Users influence their number and their texts, so both are bounded. */
-    static final class ResolvedViolations {
-        /** Enough for ten thousand entries with texts of genv's usual length. */
-        static final long MAX_SIZE = 10L << 20;
-
-        private final Share.Entries<ViolationRecord> entries;
-
-        ResolvedViolations(int most, long maxSize) {
-            entries = new Share.Entries<>(most, maxSize, entry -> Share.of(entry.violation()), ViolationRecord::size);
-        }
-
-        /** Adds an entry, and drops the oldest ones of the largest shares above the limits. */
-        void add(ViolationRecord entry) {
-            entries.add(entry);
-        }
-
-        /** Gives entries the names that are known by now. */
-        void name(Fleet fleet) {
-            for (var entry : entries.stream().toList()) {
-                var named = entry.named(fleet);
-                if (!named.equals(entry)) {
-                    entries.remove(entry);
-                    entries.add(named);
-                }
-            }
-        }
-
-        /** Removes the newest entry with this key. */
-        Optional<ViolationRecord> remove(Violation.Key key) {
-            var found = entries.stream()
-                    .filter(entry -> entry.violation().key().equals(key))
-                    .max(Comparator.comparingLong(entry -> entry.recency().number()));
-            found.ifPresent(entries::remove);
-            return found;
-        }
-
-        Stream<ViolationRecord> stream() {
-            return entries.stream();
-        }
-    }
 }
