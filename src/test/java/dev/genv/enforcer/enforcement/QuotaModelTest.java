@@ -209,7 +209,7 @@ class QuotaModelTest {
             return !others.isEmpty()
                     && its != null
                     && (Long.valueOf(ALICE).equals(shownJob)
-                            || (!isShared && others.stream().allMatch(other -> its < since.get(other))));
+                            || (!isShared && others.stream().allMatch(other -> its < since.getOrDefault(other, 0))));
         }
 
         private HostBuilder snapshot(boolean isComplete) {
