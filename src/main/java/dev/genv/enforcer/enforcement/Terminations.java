@@ -303,11 +303,11 @@ public final class Terminations {
         var kill = Objects.requireNonNull(sighting.kill);
         if (its.stage == Stage.KILLED && isStuck(its)) {
             records.add(new ActionRecord(
-                    new PlannedAction(kill, sighting.causes, true),
+                    new PlannedAction(kill, sighting.causes),
                     new Result(Outcome.UNKILLABLE, "SIGKILL did not terminate it"),
                     ticker.now()));
         } else if (isKillDue(its, observedAt) && !sighting.planned.isEmpty()) {
-            actions.add(new PlannedAction(kill, sighting.planned, true));
+            actions.add(new PlannedAction(kill, sighting.planned));
             return isTried(its) ? its : its.next(its.last, Stage.ASKED, observedAt);
         }
         return its;
@@ -330,8 +330,7 @@ public final class Terminations {
                 signals.put(
                         new PlannedAction(
                                 new Action.Terminate(target.host(), process, isAsked ? Signal.KILL : Signal.TERM),
-                                causes,
-                                true),
+                                causes),
                         new Verdict.Wait(
                                 Duration.ofNanos(Math.max(0, killAfter - its.elapsed(observedAt))),
                                 isAsked ? WaitReason.KILL_AFTER : WaitReason.UNCONFIRMED_SIGNAL,

@@ -144,10 +144,16 @@ public final class Policy {
     }
 
     private PlannedAction planned(Action action, List<Violation> wanted) {
-        var causes = wanted.stream()
-                .sorted(Comparator.comparing(cause -> !isEnforced(cause)))
-                .toList();
-        return new PlannedAction(action, causes, isEnforced(causes.getFirst()));
+        return new PlannedAction(
+                action,
+                wanted.stream()
+                        .sorted(Comparator.comparing(cause -> !isEnforced(cause)))
+                        .toList());
+    }
+
+    /** Whether an enforced rule asks for an action of a plan. */
+    public boolean enforces(PlannedAction planned) {
+        return planned.causes().stream().anyMatch(this::isEnforced);
     }
 
     private boolean isEnforced(Violation violation) {

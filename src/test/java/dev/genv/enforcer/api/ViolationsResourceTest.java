@@ -119,6 +119,6 @@ class ViolationsResourceTest {
     private static ActionRecord signalled(Violation violation) {
         var action = new Action.Terminate("gpu-1", violation.processes().getFirst());
         return new ActionRecord(
-                new PlannedAction(action, List.of(violation), true), Result.of(Outcome.SIGNALLED), LATE);
+                new PlannedAction(action, List.of(violation)), Result.of(Outcome.SIGNALLED), LATE);
     }
 }

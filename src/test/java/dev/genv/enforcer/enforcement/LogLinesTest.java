@@ -185,7 +185,7 @@ class LogLinesTest {
     private static ActionRecord signalled(int pid) {
         var action = new Action.Terminate("gpu-1", process(pid).uses(0).build());
         return new ActionRecord(
-                new PlannedAction(action, List.of(violation("x")), true), Result.of(Outcome.SIGNALLED), Instant.EPOCH);
+                new PlannedAction(action, List.of(violation("x"))), Result.of(Outcome.SIGNALLED), Instant.EPOCH);
     }
 
     private static Snapshot unreachable(ProblemCode code, String why) {
@@ -242,7 +242,7 @@ class LogLinesTest {
         var causes = Stream.of(KnownRules.ENV_DEVICES, KnownRules.ENV_MEMORY)
                 .map(rule -> new Violation(rule, "gpu-1", "…", "…", null, null, List.of(), List.of()))
                 .toList();
-        return new ActionRecord(new PlannedAction(action, causes, true), result, Instant.EPOCH);
+        return new ActionRecord(new PlannedAction(action, causes), result, Instant.EPOCH);
     }
 
     @Test

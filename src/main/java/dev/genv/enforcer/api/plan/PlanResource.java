@@ -117,7 +117,7 @@ public class PlanResource {
             var query = new PlanRequest(body, limits.largestTree());
             return period.isPresent()
                     ? write(replay(request, query, period.get()), ASK_LESS_PAST)
-                    : write(PlanView.of(check(query)), ASK_LESS_FLEET);
+                    : write(check(query), ASK_LESS_FLEET);
         }
     }
 
@@ -164,12 +164,12 @@ public class PlanResource {
         return ReplayView.of(replay, recordedSince.orElse(null), isInTime && isWhole);
     }
 
-    private Plan check(PlanRequest request) {
+    private PlanView check(PlanRequest request) {
         var policy = request.policy(config.policy().idle()).orElseGet(config::policy);
         var fleet = request.snapshots()
                 .map(hosts -> new Fleet(hosts, config.remote() || hosts.size() > 1))
                 .orElseGet(this::lastFleet);
-        return policy.check(fleet, Set.of());
+        return PlanView.of(policy.check(fleet, Set.of()), policy);
     }
 
     private Fleet lastFleet() {
@@ -261,11 +261,11 @@ public class PlanResource {
             }
         }
 
-        public static PlanView of(Plan plan) {
+        static PlanView of(Plan plan, Policy policy) {
             return new PlanView(
                     plan.violations().stream().map(Found::of).toList(),
                     plan.actions().stream()
-                            .filter(PlannedAction::enforced)
+                            .filter(policy::enforces)
                             .map(Planned::of)
                             .toList());
         }

@@ -486,6 +486,6 @@ class ViolationRegistryTest {
 
     private ActionRecord record(int pid, Outcome outcome, Violation... causes) {
         var action = new Action.Terminate("gpu-1", process(pid).uses(0).build());
-        return new ActionRecord(new PlannedAction(action, List.of(causes), true), Result.of(outcome), now);
+        return new ActionRecord(new PlannedAction(action, List.of(causes)), Result.of(outcome), now);
     }
 }
