@@ -14,16 +14,18 @@ import org.jspecify.annotations.Nullable;
  * For how long each violation was observed. A clock runs from an observation in which its violation is in force to the next observation,
  * whatever that one finds; its spans add up. Users choose how many violations there are, so stopped clocks are forgotten after a while,
  * and their number is bounded.
+ *
+ * @param <K> what a clock measures
  */
-final class Clocks {
+final class Clocks<K extends Record> {
     /** The largest number of stopped clocks. */
     static final int MAX_STOPPED = 10_000;
 
     private final long kept;
-    private final Map<Key, Clock> clocks = new HashMap<>();
+    private final Map<K, Clock> clocks = new HashMap<>();
 
     /**
-     * What a clock measures: how often a subject broke a rule on a host, or how often a user's processes did.
+     * The key of a violation's clock: a subject broke a rule on a host, or the processes of a user did.
      *
      * @param subject bounded in its length
      */
@@ -56,7 +58,7 @@ final class Clocks {
     }
 
     /** Starts the clocks of the violations that are in force from now on, each with its uid, and stops the others. */
-    void record(Map<Key, @Nullable Long> inForce, long now) {
+    void record(Map<K, @Nullable Long> inForce, long now) {
         clocks.replaceAll((key, clock) -> inForce.containsKey(key) ? clock.started(now) : clock.stopped(now));
         inForce.forEach((key, uid) -> clocks.putIfAbsent(key, new Clock(0, now, true, uid)));
         clocks.values().removeIf(clock -> !clock.runs && now - clock.since > kept);
@@ -64,20 +66,20 @@ final class Clocks {
     }
 
     /** Returns what a clock has measured until now. */
-    Duration elapsed(Key key, long now) {
+    Duration elapsed(K key, long now) {
         var clock = clocks.get(key);
         return clock == null ? Duration.ZERO : Duration.ofNanos(clock.elapsed(now));
     }
 
-    void forget(Predicate<Key> which) {
+    void forget(Predicate<K> which) {
         clocks.keySet().removeIf(which);
     }
 
-    Map<Key, Clock> all() {
+    Map<K, Clock> all() {
         return Map.copyOf(clocks);
     }
 
-    void restore(Map<Key, Clock> saved) {
+    void restore(Map<K, Clock> saved) {
         clocks.putAll(saved);
     }
 
@@ -91,10 +93,10 @@ final class Clocks {
         if (surplus <= 0) {
             return;
         }
-        var byUid = new HashMap<@Nullable Long, Deque<Key>>();
+        var byUid = new HashMap<@Nullable Long, Deque<K>>();
         stopped.forEach(entry -> byUid.computeIfAbsent(entry.getValue().uid, _ -> new ArrayDeque<>())
                 .add(entry.getKey()));
-        var largestFirst = new PriorityQueue<Deque<Key>>(Comparator.comparingInt(keys -> -keys.size()));
+        var largestFirst = new PriorityQueue<Deque<K>>(Comparator.comparingInt(keys -> -keys.size()));
         largestFirst.addAll(byUid.values());
         for (; surplus > 0; surplus--) {
             var largest = largestFirst.remove();

@@ -47,8 +47,8 @@ public final class History {
 
     public static final SavedKind<Clocks.Key, Clocks.Clock> CLOCKS =
             new SavedKind<>("clock", Clocks.Key.class, Clocks.Clock.class, Clocks.Key::host);
-    public static final SavedKind<Clocks.Key, Clocks.Clock> IDLE =
-            new SavedKind<>("idle", Clocks.Key.class, Clocks.Clock.class, Clocks.Key::host);
+    public static final SavedKind<IdleTimes.Key, Clocks.Clock> IDLE =
+            new SavedKind<>("idle", IdleTimes.Key.class, Clocks.Clock.class, IdleTimes.Key::host);
     /** How long a host that left the list is remembered, and the shortest time for a violation that is over. */
     private static final Duration KEPT = Duration.ofHours(1);
 
@@ -57,7 +57,7 @@ public final class History {
 
     private final Enforcement enforcement;
     private final Ticker ticker;
-    private final Clocks clocks;
+    private final Clocks<Clocks.Key> clocks;
     private final IdleTimes idle;
     private final Map<String, HostHistory> hosts = new HashMap<>();
     private final Map<HostKey, KnownAccounts> accounts = new HashMap<>();
@@ -94,7 +94,7 @@ public final class History {
         this.enforcement = enforcement;
         ticker = counted;
         var cycles = interval.multipliedBy(INTERVALS);
-        clocks = new Clocks(cycles.compareTo(KEPT) > 0 ? cycles : KEPT);
+        clocks = new Clocks<>(cycles.compareTo(KEPT) > 0 ? cycles : KEPT);
         idle = new IdleTimes(enforcement.idleUtilization());
     }
 

@@ -27,14 +27,25 @@ final class IdleTimes {
     /** A host that cannot be observed for longer begins anew. */
     private static final Duration KEPT = Duration.ofDays(7);
 
-    final Clocks clocks = new Clocks(KEPT);
+    final Clocks<Key> clocks = new Clocks<>(KEPT);
     private final int idleUtilization;
 
-    /** The kinds of clocks, whose names are the rules of their keys. */
-    private enum Kind {
+    /**
+     * The key of a clock. Databases have these names.
+     *
+     * @param rule what is idle
+     * @param subject bounded in its length
+     */
+    record Key(String host, Kind rule, String subject) {}
+
+    enum Kind {
+        /** Nothing runs on a device. */
         UNUSED,
+        /** A device does not compute. */
         QUIET,
+        /** Nothing runs on the device of an attachment. */
         ATTACHMENT,
+        /** No device of a process computes. */
         PROCESS
     }
 
@@ -61,7 +72,7 @@ final class IdleTimes {
         clocks.forget(key -> {
             var host = observed.get(key.host());
             return host != null
-                    && (areAttachmentsKnown(host) || !key.rule().equals(Kind.ATTACHMENT.name()))
+                    && (areAttachmentsKnown(host) || key.rule() != Kind.ATTACHMENT)
                     && !found.idle.containsKey(key)
                     && !found.unknown.contains(key);
         });
@@ -78,7 +89,7 @@ final class IdleTimes {
         return snapshot.has(SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS);
     }
 
-    private <T> Map<T, Duration> elapsed(Map<T, Clocks.Key> idle, long now) {
+    private <T> Map<T, Duration> elapsed(Map<T, Key> idle, long now) {
         var elapsed = new HashMap<T, Duration>();
         idle.forEach((subject, key) -> elapsed.put(subject, clocks.elapsed(key, now)));
         return elapsed;
@@ -90,13 +101,13 @@ final class IdleTimes {
      * @param idle each with its uid
      */
     private record Found(
-            Map<HostDevice, Clocks.Key> unused,
-            Map<HostDevice, Clocks.Key> quiet,
-            Map<Appearances.Key, Clocks.Key> attachments,
-            Map<HostProcess, Clocks.Key> processes,
-            Map<Clocks.Key, @Nullable Long> idle,
-            Set<Clocks.Key> unknown) {
-        <T> void add(Map<T, Clocks.Key> subjects, T subject, Clocks.Key key, Finding finding, @Nullable Long uid) {
+            Map<HostDevice, Key> unused,
+            Map<HostDevice, Key> quiet,
+            Map<Appearances.Key, Key> attachments,
+            Map<HostProcess, Key> processes,
+            Map<Key, @Nullable Long> idle,
+            Set<Key> unknown) {
+        <T> void add(Map<T, Key> subjects, T subject, Key key, Finding finding, @Nullable Long uid) {
             switch (finding) {
                 case IDLE -> {
                     subjects.put(subject, key);
@@ -117,8 +128,8 @@ final class IdleTimes {
             var subject = "device " + device;
             var isUnused = finding(unused, device);
             var isQuiet = isUnused == Finding.IDLE ? Finding.IDLE : finding(utilization, device);
-            found.add(found.unused, its, new Clocks.Key(host, Kind.UNUSED.name(), subject), isUnused, null);
-            found.add(found.quiet, its, new Clocks.Key(host, Kind.QUIET.name(), subject), isQuiet, null);
+            found.add(found.unused, its, new Key(host, Kind.UNUSED, subject), isUnused, null);
+            found.add(found.quiet, its, new Key(host, Kind.QUIET, subject), isQuiet, null);
         }
         if (areAttachmentsKnown(snapshot)) {
             Claims.forEachHolding(
@@ -126,7 +137,7 @@ final class IdleTimes {
                     (environment, device, user) -> found.add(
                             found.attachments,
                             new Appearances.Key(host, environment.eid(), device),
-                            new Clocks.Key(host, Kind.ATTACHMENT.name(), Claims.held(environment, device, user)),
+                            new Key(host, Kind.ATTACHMENT, Claims.held(environment, device, user)),
                             finding(unused, device),
                             environment.uid()));
         }
@@ -135,7 +146,7 @@ final class IdleTimes {
             found.add(
                     found.processes,
                     new HostProcess(host, id),
-                    new Clocks.Key(host, Kind.PROCESS.name(), "process " + id.pid() + " " + id.startTime()),
+                    new Key(host, Kind.PROCESS, "process " + id.pid() + " " + id.startTime()),
                     quiet(process, utilization),
                     process.uid());
         }

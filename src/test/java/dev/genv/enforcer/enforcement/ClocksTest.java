@@ -14,7 +14,7 @@ class ClocksTest {
     private static final long BOB = 1004;
     private static final Clocks.Key KEY = new Clocks.Key("here", "env-devices", "process 1 5");
 
-    private Clocks clocks = new Clocks(Duration.ofHours(1));
+    private Clocks<Clocks.Key> clocks = new Clocks<>(Duration.ofHours(1));
 
     @Test
     void savedFormStaysTheSameWhileTheViolationIsObserved() {
@@ -23,7 +23,7 @@ class ClocksTest {
         record(10, Map.of(KEY, ALICE));
         assertThat(clocks.all()).isEqualTo(saved);
 
-        clocks = new Clocks(Duration.ofHours(1));
+        clocks = new Clocks<>(Duration.ofHours(1));
         clocks.restore(saved);
         assertThat(elapsed(20)).isEqualTo(20);
     }
