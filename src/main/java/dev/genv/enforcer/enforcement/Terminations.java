@@ -37,9 +37,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The processes that were signalled, until they have exited or are forgotten. A process that keeps breaking rules for a time after SIGTERM
- * gets SIGKILL. One that breaks none is not forgotten at once: the GPU tool may temporarily omit it, many training programs abort at a
- * second SIGTERM, and a process may break rules only in every second observation.
+ * The processes that were signalled, until they have exited or are forgotten. SIGKILL follows when a process was observed for {@code KILL_AFTER}
+ * in all to break enforced rules whose grace is over. One that breaks none is not forgotten at once: the GPU tool may temporarily omit it, many
+ * training programs abort at a second SIGTERM, and a process may break rules only in every second observation.
  *
  * <p>Times are marks of the clock that counts towards an action, in nanoseconds. Workers whose result is no longer awaited also record here.
  */
@@ -267,8 +267,9 @@ public final class Terminations {
         var records = new ArrayList<ActionRecord>();
         var actions = new ArrayList<PlannedAction>();
         for (var target : List.copyOf(pending.keySet())) {
-            var known = Objects.requireNonNull(pending.remove(target));
+            var known = Objects.requireNonNull(pending.get(target));
             if (ended.contains(target)) {
+                pending.remove(target);
                 records.add(new ActionRecord(known.last, Result.of(Outcome.EXITED), ticker.now()));
                 continue;
             }
@@ -276,7 +277,9 @@ public final class Terminations {
             var its = sighting.breaksRules()
                     ? known.breaks(now)
                     : known.stops(before, now, killAfter / 2, sighting.isCompliant);
-            if (!isForgotten(its, sighting)) {
+            if (isForgotten(its, sighting)) {
+                pending.remove(target);
+            } else {
                 pending.put(target, sighting.breaksRules() ? escalate(its, sighting, records, actions) : its);
             }
         }
