@@ -74,19 +74,9 @@ class FactTableTest {
     }
 
     private String describe(Snapshot observation, String name) {
-        return String.join(
-                "\n",
-                List.of(
-                        observation.processes().toString(),
-                        observation.unexplained().memory().toString(),
-                        observation.environments().toString(),
-                        observation.devices().toString(),
-                        observation.listedDevices().stream().sorted().toList().toString(),
-                        observation.missing().stream().sorted().toList().toString(),
-                        String.join("\n", problems(observation, name)),
-                        observation.details().missingPrivileges().toString(),
-                        String.valueOf(observation.details().readOnlyReason()),
-                        String.valueOf(observation.details().driver()),
-                        String.valueOf(observation.details().machine())));
+        var machine = folder.resolve(name);
+        return Facts.describe(observation)
+                .replace(machine.resolve("genv").toString(), "STATE")
+                .replace(machine.toString(), "FOLDER");
     }
 }

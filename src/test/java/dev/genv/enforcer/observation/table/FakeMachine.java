@@ -55,7 +55,7 @@ class FakeMachine {
     /** Stands in front of the paths of programs for the agent, whose root is that of this machine. */
     String agentRoot = "";
 
-    private final Hands hands;
+    Hands hands;
     private final Path folder;
 
     FakeMachine(Hands hands, Path folder) throws IOException {
