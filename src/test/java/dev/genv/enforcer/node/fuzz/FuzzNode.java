@@ -7,10 +7,10 @@ import dev.genv.enforcer.genv.DevicesFile;
 import dev.genv.enforcer.genv.EnvsFile;
 import dev.genv.enforcer.genv.GenvJson;
 import dev.genv.enforcer.genv.UnreadableException;
-import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
+import dev.genv.enforcer.testsupport.fake.Mutations;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -28,7 +28,6 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -62,6 +61,39 @@ final class FuzzNode {
         static byte @Nullable [] bytes(@Nullable String file) {
             return file == null ? null : file.getBytes(StandardCharsets.ISO_8859_1);
         }
+
+        /** Changes a part of it. */
+        Evidence corrupted(Mutations random) {
+            var which = random.oneIn(2) ? random.number(3) : 3;
+            var all = new TreeMap<>(environs);
+            if (random.oneIn(2)) {
+                var pids = List.copyOf(all.keySet());
+                var pid = random.pick(pids);
+                var source = Objects.requireNonNull(all.get(random.oneIn(3) ? random.pick(pids) : pid));
+                all.put(pid, random.oneIn(3) ? source : random.bytes(source));
+            }
+            return new Evidence(
+                    which == 1 || which == 2 ? corrupted(envs, random) : envs,
+                    which == 0 || which == 2 ? corrupted(devices, random) : devices,
+                    random.oneIn(3) ? corruptedLines(gpus, random) : gpus,
+                    random.oneIn(2) ? corruptedLines(processes, random) : processes,
+                    all);
+        }
+
+        private static @Nullable String corrupted(@Nullable String file, Mutations random) {
+            var content = bytes(file);
+            return content == null || random.oneIn(20)
+                    ? null
+                    : new String(
+                            random.oneIn(4) ? random.bytes(content) : random.json(content),
+                            StandardCharsets.ISO_8859_1);
+        }
+
+        private static String corruptedLines(String text, Mutations random) {
+            return random.oneIn(3)
+                    ? new String(random.bytes(text.getBytes(StandardCharsets.UTF_8)), StandardCharsets.UTF_8)
+                    : random.lines(text);
+        }
     }
 
     FuzzNode(Path folder, Mutations random) throws IOException {
@@ -69,11 +101,6 @@ final class FuzzNode {
                 .mapToObj(number -> person(number, random))
                 .toList();
         proc = new FakeProc(Files.createDirectories(folder));
-        Files.writeString(
-                Files.createDirectories(proc.hostRoot().resolve("etc")).resolve("passwd"),
-                knownUsers()
-                        .map(person -> "%s:x:%d:100::/:/bin/sh\n".formatted(person.name(), person.uid()))
-                        .collect(Collectors.joining()));
         var environs = new TreeMap<Integer, byte[]>();
         for (var person : people) {
             for (var env : person.envs()) {
@@ -92,13 +119,12 @@ final class FuzzNode {
         write(environs);
     }
 
-    Accounts accounts() {
-        return new Accounts(knownUsers().collect(Collectors.toMap(Person::name, Person::uid)));
-    }
-
-    /** The users in the machine's passwd. */
-    private Stream<Person> knownUsers() {
-        return people.stream().filter(person -> !person.name().equals(NOT_IN_PASSWD));
+    /** The machine's passwd(5). */
+    String passwd() {
+        return people.stream()
+                .filter(person -> !person.name().equals(NOT_IN_PASSWD))
+                .map(person -> "%s:x:%d:100::/:/bin/sh\n".formatted(person.name(), person.uid()))
+                .collect(Collectors.joining());
     }
 
     /** Makes these the environments of the processes. */

@@ -1,43 +1,48 @@
 package dev.genv.enforcer.node.fuzz;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.HostFacts;
+import dev.genv.enforcer.host.HostFacts.AccessFacts;
+import dev.genv.enforcer.host.HostFacts.AccountFacts;
+import dev.genv.enforcer.host.HostFacts.AccountFacts.TextFile;
+import dev.genv.enforcer.host.HostFacts.EnforcerFacts;
+import dev.genv.enforcer.host.HostFacts.GpuFacts;
+import dev.genv.enforcer.host.HostFacts.GpuFacts.ToolOutput;
+import dev.genv.enforcer.host.HostFacts.MachineFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.host.StateFacts;
 import dev.genv.enforcer.host.StateFacts.Directory;
 import dev.genv.enforcer.host.StateFacts.FileId;
 import dev.genv.enforcer.host.StateFacts.LockFacts;
 import dev.genv.enforcer.host.StateFacts.StateFile;
-import dev.genv.enforcer.linux.Environ;
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
-import dev.genv.enforcer.model.Memory;
-import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.node.fuzz.FuzzNode.Evidence;
+import dev.genv.enforcer.node.gpu.NvidiaSmi;
+import dev.genv.enforcer.node.proc.AncestorReader;
 import dev.genv.enforcer.node.proc.LivenessReader;
 import dev.genv.enforcer.node.proc.ProcFs;
-import dev.genv.enforcer.observation.ConfiguredUsers.ExemptUsers;
-import dev.genv.enforcer.observation.Findings;
-import dev.genv.enforcer.observation.LiveState;
-import dev.genv.enforcer.observation.StateParser;
+import dev.genv.enforcer.node.proc.ProcessReader;
+import dev.genv.enforcer.observation.Observer;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.Rules;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.NodeBuilder;
-import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
+import dev.genv.enforcer.testsupport.fake.Mutations;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -58,8 +63,7 @@ import org.junit.jupiter.api.io.TempDir;
 class NodeObservationFuzzTest {
     private static final long SEED = Long.getLong("fuzz.seed", 20_261_120);
     private static final int RUNS = Integer.getInteger("fuzz.runs", 400);
-    /** A run with a child process takes as long as this number of runs without. */
-    private static final int RUNS_DIVISOR = 20;
+    private static final long UPTIME = 10_000_000;
 
     /** Creating a node takes longer than observing it. */
     private static final int RUNS_PER_NODE = 25;
@@ -76,44 +80,15 @@ class NodeObservationFuzzTest {
     private int complete;
 
     @Test
-    void corruptedFilesAffectNoOtherUser() throws Exception {
+    void corruptedInputAffectsNoOtherUser() throws Exception {
         for (var seed = SEED; seed < SEED + RUNS; seed++) {
-            var random = new Mutations(seed);
             var world = nodeFor(seed / RUNS_PER_NODE);
-            var now = random.withCorruptedState(world.original);
+            var now = world.original.corrupted(new Mutations(seed));
             check(seed, world, now, observe(world, now));
         }
         assertThat(actions).as("corruption has consequences").isGreaterThan(RUNS / 20);
         assertThat(unaffectedUsers).as("people who are not affected").isGreaterThan(RUNS);
-        assertThat(complete).as("complete observations").isGreaterThan(RUNS / 10);
-    }
-
-    @Test
-    void corruptedInputAffectsNoOtherUser() throws Exception {
-        var runs = Math.max(1, RUNS / RUNS_DIVISOR);
-        var smi = new FakeNvidiaSmi(folder.resolve("bin"));
-        smi.fault("case $1 in *gpu=*) exec cat %1$s/gpus ;; esac; exec cat %1$s/processes".formatted(folder));
-        var state = Files.createDirectory(folder.resolve("genv"));
-        for (var seed = SEED; seed < SEED + runs; seed++) {
-            var random = new Mutations(seed);
-            var world = nodeFor(seed / RUNS_PER_NODE);
-            var now = random.corrupted(world.original);
-            write(state.resolve("envs.json"), Evidence.bytes(now.envs()));
-            write(state.resolve("devices.json"), Evidence.bytes(now.devices()));
-            Files.writeString(folder.resolve("gpus"), now.gpus());
-            Files.writeString(folder.resolve("processes"), now.processes());
-            world.write(now.environs());
-            var host =
-                    new NodeBuilder(state, smi.path()).proc(world.proc.root()).host();
-            try {
-                check(seed, world, now, host.observe(Set.of()));
-            } finally {
-                world.write(world.original.environs());
-            }
-        }
-        assertThat(actions).as("corruption has consequences").isGreaterThan(runs / 20);
-        assertThat(unaffectedUsers).as("people who are not affected").isGreaterThan(runs);
-        assertThat(complete).as("complete observations").isGreaterThan(runs / 20);
+        assertThat(complete).as("complete observations").isGreaterThan(RUNS / 20);
     }
 
     /** Without corruption there is no action, so each action above is a consequence of it. */
@@ -140,44 +115,48 @@ class NodeObservationFuzzTest {
         }
     }
 
-    /** Observes like the node, without child processes and files. */
-    private static Snapshot observe(FuzzNode world, Evidence now) {
-        var findings = new Findings();
+    /** Observes like the node, without child processes and state files. */
+    private static Snapshot observe(FuzzNode world, Evidence now) throws Exception {
+        world.write(now.environs());
         var proc = new ProcFs(world.proc.root());
-        var processes = world.people.stream()
-                .flatMap(person -> person.envs().stream()
-                        .flatMap(env -> env.jobs().entrySet().stream()
-                                .map(job -> new GpuProcess(
-                                        new ProcessId(job.getValue(), 1000),
-                                        person.uid(),
-                                        "python",
-                                        Environ.named(Environ.value(
-                                                now.environs().getOrDefault(job.getValue(), new byte[0]))),
-                                        List.of(new DeviceUsage(job.getKey(), Memory.ofMebibytes(900)))))))
-                .toList();
-        var envs = file(now.envs());
-        var facts = new StateFacts(
-                new Directory.Present(new FileId(1, 1), 0), LockFacts.NOT_ATTEMPTED, envs, file(now.devices()));
-        var state = new StateParser("/var/tmp/genv").parse(null, facts);
-        var liveness = new LivenessReader(proc).read(List.of(envs));
-        var live = LiveState.of(state, liveness, new ExemptUsers(List.of(), world.accounts()), findings);
-        var listed = IntStream.range(0, FuzzNode.DEVICES).boxed().collect(Collectors.toSet());
-        return new Snapshot(
-                "gpu-1",
-                processes.stream()
-                        .map(process -> process.with(
-                                live.resolve(process.membership(), process.pid(), findings), process.membershipBy()))
+        var reader = new ProcessReader(proc);
+        var gpus = new GpuFacts(answer(now.processes()), answer(now.gpus()));
+        var processes = reader.readAll(NvidiaSmi.listedPids(gpus), List.of());
+        var state = new StateFacts(
+                new Directory.Present(new FileId(1, 1), 0),
+                LockFacts.NOT_ATTEMPTED,
+                file(now.envs()),
+                file(now.devices()));
+        var settings = new NodeBuilder(world.proc.root(), world.proc.root()).settings();
+        var facts = new HostFacts(
+                new MachineFacts("", "", "", UPTIME, UPTIME),
+                new AccessFacts(1, -1, AccessFacts.FIRST_PID_NAMESPACE, "", true),
+                new AccountFacts(text(world.passwd()), text(""), List.of(), AccountFacts.NOT_ASKED, List.of()),
+                settings.programs().stream()
+                        .map(_ -> Reading.<ProgramFile>failed(Failure.ABSENT, ""))
                         .toList(),
-                live.environments(),
-                live.devices(listed, findings),
-                listed,
-                findings.missing(),
-                findings.problems());
+                gpus,
+                processes,
+                AncestorReader.read(reader, processes),
+                null,
+                state,
+                new LivenessReader(proc).read(List.of(state.envs())),
+                EnforcerFacts.NONE,
+                List.of());
+        return new Observer(settings).observe(facts, Set.of(), false, 0);
     }
 
     private static StateFile file(@Nullable String content) {
         var bytes = Evidence.bytes(content);
         return bytes == null ? new StateFile.Absent() : new StateFile.Present(Bytes.of(bytes));
+    }
+
+    private static Reading<ToolOutput> answer(String text) {
+        return Reading.of(new ToolOutput(0, Bytes.of(text.getBytes(UTF_8)), Bytes.EMPTY));
+    }
+
+    private static Reading<TextFile> text(String content) {
+        return Reading.of(new TextFile(content, Bytes.of(content.getBytes(UTF_8))));
     }
 
     private static Fleet fleet(Snapshot snapshot) {
@@ -195,13 +174,5 @@ class NodeObservationFuzzTest {
             latestNumber = number;
         }
         return world;
-    }
-
-    private static void write(Path file, byte @Nullable [] content) throws IOException {
-        if (content == null) {
-            Files.deleteIfExists(file);
-        } else {
-            Files.write(file, content);
-        }
     }
 }

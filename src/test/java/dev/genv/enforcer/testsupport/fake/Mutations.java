@@ -1,4 +1,4 @@
-package dev.genv.enforcer.node.fuzz;
+package dev.genv.enforcer.testsupport.fake;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
@@ -6,7 +6,6 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.genv.GenvJson;
 import dev.genv.enforcer.genv.UnreadableException;
-import dev.genv.enforcer.node.fuzz.FuzzNode.Evidence;
 import java.io.ByteArrayOutputStream;
 import java.math.BigDecimal;
 import java.math.BigInteger;
@@ -15,11 +14,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
-import java.util.TreeMap;
-import org.jspecify.annotations.Nullable;
 
 /** Spoils things: blindly, byte by byte, or with an eye for what they are. The same seed always spoils in the same way. */
-final class Mutations {
+public final class Mutations {
     private static final List<String> TOKENS = List.of(
             ("\u0000 null 1e999 [[[[ {\"a\": \" } , ] -1 99999999999999999999 \\ \\u0000 \\ud800 \u00ff\u00fe true \r \n"
                             + " [N/A] NaN 0x1 GENV_ENVIRONMENT_ID=")
@@ -32,61 +29,24 @@ final class Mutations {
 
     private final SplittableRandom random;
 
-    Mutations(long seed) {
+    public Mutations(long seed) {
         random = new SplittableRandom(seed);
     }
 
-    boolean oneIn(int times) {
+    public boolean oneIn(int times) {
         return random.nextInt(times) == 0;
     }
 
-    int number(int bound) {
+    public int number(int bound) {
         return random.nextInt(bound);
     }
 
-    <T> T pick(List<T> options) {
+    public <T> T pick(List<T> options) {
         return options.get(random.nextInt(options.size()));
     }
 
-    /** Changes what the service reads of a {@link FuzzNode}. */
-    Evidence corrupted(Evidence original) {
-        var now = oneIn(2) ? withCorruptedState(original) : original;
-        var gpus = oneIn(3) ? corrupted(now.gpus()) : now.gpus();
-        var processes = oneIn(2) ? corrupted(now.processes()) : now.processes();
-        var environs = new TreeMap<>(now.environs());
-        if (oneIn(2)) {
-            var pid = pick(List.copyOf(environs.keySet()));
-            var own = environs.getOrDefault(pid, new byte[0]);
-            environs.put(pid, oneIn(3) ? environs.getOrDefault(pick(List.copyOf(environs.keySet())), own) : bytes(own));
-        }
-        return new Evidence(now.envs(), now.devices(), gpus, processes, environs);
-    }
-
-    private String corrupted(String text) {
-        return oneIn(3)
-                ? new String(bytes(text.getBytes(StandardCharsets.UTF_8)), StandardCharsets.UTF_8)
-                : lines(text);
-    }
-
-    Evidence withCorruptedState(Evidence original) {
-        var which = number(3);
-        return new Evidence(
-                which == 0 ? original.envs() : corruptedFile(original.envs()),
-                which == 1 ? original.devices() : corruptedFile(original.devices()),
-                original.gpus(),
-                original.processes(),
-                original.environs());
-    }
-
-    private @Nullable String corruptedFile(@Nullable String file) {
-        var content = Evidence.bytes(file);
-        return content == null || oneIn(20)
-                ? null
-                : new String(oneIn(4) ? bytes(content) : json(content), StandardCharsets.ISO_8859_1);
-    }
-
     /** Some bytes of it are others, missing, there twice, or new. */
-    byte[] bytes(byte[] from) {
+    public byte[] bytes(byte[] from) {
         var bytes = from;
         for (var times = 1 + random.nextInt(3); times > 0; times--) {
             var at = random.nextInt(bytes.length + 1);
@@ -104,7 +64,7 @@ final class Mutations {
     }
 
     /** Some of its values are others, of another type, missing, there twice, elsewhere, or very deep. */
-    byte[] json(byte[] from) {
+    public byte[] json(byte[] from) {
         try {
             var root = GenvJson.read(from);
             var values = nodes(root);
@@ -122,7 +82,7 @@ final class Mutations {
     }
 
     /** Some of its lines are missing, there twice or in another order, and some fields are others. */
-    String lines(String from) {
+    public String lines(String from) {
         var lines = new ArrayList<>(from.lines().toList());
         for (var times = 1 + random.nextInt(3); times > 0 && !lines.isEmpty(); times--) {
             var at = random.nextInt(lines.size());
