@@ -16,7 +16,6 @@ import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;
-import dev.genv.enforcer.testsupport.linux.Programs;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
 import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
@@ -110,9 +109,7 @@ class NodeMachineTest {
                 .write();
         try (var child = Child.withEnvironment(Map.of())) {
             for (var pid = 999_999_900; pid < 999_999_909; pid++) {
-                var searched = proc.process(pid).uid(ALICE);
-                Files.delete(searched.file("cmdline"));
-                Programs.fifo(searched.file("cmdline"));
+                proc.process(pid).uid(ALICE).hang("cmdline");
             }
             faked.observe(Set.of());
             smi.process(0, child.pid(), "5");

@@ -13,8 +13,9 @@ sealed interface Answer {
      * To an observation.
      *
      * @param toolHangs whether nvidia-smi still runs on the machine, because not even SIGKILL terminated it
+     * @param argumentsHang whether the arguments of a process did not answer
      */
-    record Observed(HostFacts facts, boolean toolHangs) implements Answer {}
+    record Observed(HostFacts facts, boolean toolHangs, boolean argumentsHang) implements Answer {}
 
     /**
      * To signals.

@@ -69,10 +69,10 @@ final class HostMemory {
             hanging.record(Step.DEVICE_STATUS, status != null);
         }
         // No files and no failure may also mean that there was nothing to search for, which is no answer.
-        var kernels = facts.liveness().kernels();
-        var kernelsHung = !kernels.unsearched().isEmpty();
-        if (!omitted.kernels() && (kernelsHung || !kernels.files().isEmpty())) {
-            hanging.record(Step.KERNELS, kernelsHung);
+        if (!omitted.kernels()
+                && (answer.argumentsHang()
+                        || !facts.liveness().kernels().files().isEmpty())) {
+            hanging.record(Step.KERNELS, answer.argumentsHang());
         }
         passwd = version(facts.accounts().passwd(), passwd);
         subuid = version(facts.accounts().subuid(), subuid);

@@ -76,7 +76,7 @@ class Machine:
         """Returns EnvironFacts of a process; if its first thread has exited, those of another one with the stats of that."""
         if not has_exited(fields(stat_before)):
             return self.environ_of(pid, stat_before)
-        last = OSError(errno.ENOENT, "no thread runs")
+        last = OSError(errno.ENOENT, os.strerror(errno.ENOENT))
         for task in self.tasks(pid):
             try:
                 before = self.stat(task)

@@ -162,13 +162,13 @@ def observe(machine):
     facts["earlierState"], facts["state"], directory = last_state(machine, earlier)
     facts["access"] = access_facts(machine, directory["isWritable"])
     readings = [each["envs"] for each in (facts["earlierState"], facts["state"]) if each]
-    facts["liveness"] = liveness_facts(machine, readings)
+    facts["liveness"], arguments_hang = liveness_facts(machine, readings)
     facts["enforcers"] = {"other": directory["enforcer"] or directory["leased"], "unusable": ""}
     facts["verified"] = [{"pid": pid, "stat": reading(machine.stat, pid)}
                          for pid in {each["pid"] for each in request["verified"]}]
     facts["gpu"]["status"] = status_reading(machine, facts["gpu"])
     shorten(facts)
-    return {"facts": facts, "toolHangs": tool_hangs}
+    return {"facts": facts, "toolHangs": tool_hangs, "argumentsHang": arguments_hang}
 
 
 def shorten(facts):

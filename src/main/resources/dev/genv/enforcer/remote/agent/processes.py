@@ -144,13 +144,15 @@ def process_facts(machine, pids):
 
 
 def liveness_facts(machine, readings):
-    """Returns LivenessFacts: which of all numbers in the readings of envs.json are processes, and which kernels run."""
+    """Returns LivenessFacts, which of all numbers in the readings of envs.json are processes and which kernels run, and whether
+    arguments of a process do not answer.
+    """
     content = b" ".join(map(content_of, readings))
-    kernels = {"files": [], "unsearched": ""}
+    kernels, hang = {"files": [], "unsearched": ""}, False
     try:
         pids = machine.pids()
     except OSError as error:
-        return {"processes": failure(error), "kernels": kernels}
+        return {"processes": failure(error), "kernels": kernels}, hang
     digits_and_blanks = content.translate(bytes(each if chr(each) in "0123456789" else 32 for each in range(256)))
     listed = set(digits_and_blanks.split()).intersection(b"%d" % pid for pid in pids)
     stop = time.monotonic() + machine.limit(2, 0.08)
@@ -166,12 +168,12 @@ def liveness_facts(machine, readings):
             kernels["unsearched"] = "reading the arguments of a process hung in an earlier observation"
         else:
             wanted = None if b"\\" in content else set(content.split(b'"'))
-            kernels = find_kernels(machine, sorted(pids), wanted)
-    return {"processes": {"value": processes}, "kernels": kernels}
+            kernels, hang = find_kernels(machine, sorted(pids), wanted)
+    return {"processes": {"value": processes}, "kernels": kernels}, hang
 
 
 def find_kernels(machine, pids, wanted):
-    """Returns Kernels: the connection files of Jupyter kernels that arguments of these processes end in.
+    """Returns Kernels, the connection files of Jupyter kernels that arguments of these processes end in, and whether some hang.
 
     wanted: the kernels of interest, among other texts; None if all are.
     """
@@ -191,10 +193,11 @@ def find_kernels(machine, pids, wanted):
     values = memories.read(pids, task)
     memories.failures.update((pid, value["missing"]) for pid, value in values.items() if "missing" in value)
     files = {file for value in values.values() for file in value.get("files", [])}
+    hang = memories.abandoned > 0
     if len(files) > MOST_KERNELS:
-        return {"files": [], "unsearched": "more than %d processes or arguments look like kernels" % MOST_KERNELS}
+        return {"files": [], "unsearched": "more than %d processes or arguments look like kernels" % MOST_KERNELS}, hang
     if len(to_json(sorted(files))) > LARGEST_KERNELS:
-        return {"files": [], "unsearched": "processes or arguments that look like kernels have too long names"}
+        return {"files": [], "unsearched": "processes or arguments that look like kernels have too long names"}, hang
     texts = {"TIMEOUT": "reading its arguments hangs", "NO_TIME": "the search reached its limit"}
     unsearched = ""
     for pid, why in itertools.islice(memories.failures.items(), 1):
@@ -203,4 +206,4 @@ def find_kernels(machine, pids, wanted):
         unsearched = "process %d%s: %s" % (pid, "" if uid is None else " of uid %d" % uid, reason)
     if len(memories.failures) > 1:
         unsearched += " (and %d more)" % (len(memories.failures) - 1)
-    return {"files": sorted(files), "unsearched": unsearched}
+    return {"files": sorted(files), "unsearched": unsearched}, hang

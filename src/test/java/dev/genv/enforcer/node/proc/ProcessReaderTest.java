@@ -136,8 +136,7 @@ class ProcessReaderTest {
     /** Its environment is a pipe, which somebody opens just when it is read: after the first look at {@code stat}. */
     private boolean isObservedWhenChangedDuringTheRead(int pid, Change change) throws Exception {
         var process = proc.process(pid);
-        Files.delete(process.file("environ"));
-        var pipe = Programs.fifo(process.file("environ"));
+        var pipe = process.hang("environ");
         var writing = CompletableFuture.runAsync(() -> {
             try (var stream = Files.newOutputStream(pipe)) {
                 change.make(process);
@@ -278,9 +277,7 @@ class ProcessReaderTest {
         var pipes = new ArrayList<Path>();
         var seen = reader.read(812).environ();
         for (var pid = 1000; !isRefused(seen); pid++) {
-            var environ = proc.process(pid).uid(pid).file("environ");
-            Files.delete(environ);
-            pipes.add(Programs.fifo(environ));
+            pipes.add(proc.process(pid).uid(pid).hang("environ"));
             assertThat(reader.read(pid).environ()).isInstanceOf(Reading.Failed.class);
             seen = reader.read(812).environ();
         }

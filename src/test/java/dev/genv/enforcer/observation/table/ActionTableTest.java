@@ -264,10 +264,7 @@ class ActionTableTest {
                 new Changed("another environment", SIGNALLED, test -> test.process.environ("GENV_ENVIRONMENT_ID=b")),
                 new Changed("no environment", SIGNALLED, test -> test.process.environ("X=1")),
                 new Changed("no environ", SIGNALLED, test -> test.process.withoutEnvironment()),
-                new Changed("an environ that does not answer", SIGNALLED, test -> {
-                    Files.delete(test.process.file("environ"));
-                    Programs.fifo(test.process.file("environ"));
-                }),
+                new Changed("an environ that does not answer", SIGNALLED, test -> test.process.hang("environ")),
                 new Changed("another program", SIGNALLED, test -> test.process.moveEnviron(4096)),
                 new Changed("a protected program", SIGNALLED, test -> {
                     Files.delete(test.process.file("exe"));

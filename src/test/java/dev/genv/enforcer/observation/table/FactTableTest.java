@@ -2,7 +2,10 @@ package dev.genv.enforcer.observation.table;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.observation.table.FakeMachine.Hands;
 import dev.genv.enforcer.testsupport.Requirements;
 import java.nio.file.Path;
@@ -12,6 +15,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** What the node and the agent show of the same machine gives the same observation: that of the row. */
@@ -46,6 +50,33 @@ class FactTableTest {
         } else {
             assertThat(describe(byAgent, "agent")).as(difference.why()).isNotEqualTo(describe(byNode, "node"));
             difference.check().accept(byAgent);
+        }
+    }
+
+    /** How many of them are waited for depends on the time that the others take. */
+    @ParameterizedTest
+    @EnumSource
+    void processesOfOneUserThatHangLeaveTimeForThoseOfAnother(Hands hands) throws Exception {
+        try (var machine = new DescribedMachine(hands, folder.resolve("machine"))) {
+            var lines = new StringBuilder("GPU-0, 818, 1\n");
+            for (var pid = 812; pid < 818; pid++) {
+                machine.process(pid, DescribedMachine.ALICE).hang("environ");
+                lines.append("GPU-0, %d, 1\n".formatted(pid));
+            }
+            machine.process(818, DescribedMachine.BOB, "GENV_ENVIRONMENT_ID=b");
+            machine.listProcesses(lines.toString(), 0);
+            var seen = machine.host().observe(Set.of());
+            assertThat(seen.processes())
+                    .filteredOn(process -> process.membership().equals(new Membership.InEnvironment("b")))
+                    .extracting(GpuProcess::pid)
+                    .containsExactly(818);
+            assertThat(seen.missing()).containsExactly(SnapshotPart.EVERY_ENVIRON);
+            assertThat(problems(seen, "machine"))
+                    .contains("MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ does not answer")
+                    .contains(
+                            "MEMBERSHIP_UNKNOWN: process 817 is not checked: its environ cannot be read: no time was left"
+                                    + " to wait for its answer")
+                    .anyMatch(problem -> problem.startsWith("PROCESSES_UNREAD: "));
         }
     }
 

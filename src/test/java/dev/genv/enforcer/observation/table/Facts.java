@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -14,7 +15,8 @@ import org.jspecify.annotations.Nullable;
 /** Describes facts and snapshots with all their parts, so that two of them can be compared. */
 final class Facts {
     /** The time when and how long something was observed. */
-    private static final Set<String> TIMES = Set.of("ticks", "lastObserved", "duration", "beforeListing", "beforeState");
+    private static final Set<String> TIMES =
+            Set.of("ticks", "lastObserved", "duration", "beforeListing", "beforeState");
 
     private Facts() {}
 
@@ -22,8 +24,14 @@ final class Facts {
     static String describe(Record record) {
         return Arrays.stream(record.getClass().getRecordComponents())
                 .filter(part -> !TIMES.contains(part.getName()))
-                .map(part -> "%s: %s".formatted(part.getName(), text(value(record, part.getName()))))
+                .map(part -> "%s: %s".formatted(part.getName(), lines(value(record, part.getName()))))
                 .collect(Collectors.joining("\n"));
+    }
+
+    private static String lines(@Nullable Object value) {
+        return value instanceof List<?> list
+                ? list.stream().map(each -> "\n    " + text(each)).collect(Collectors.joining())
+                : text(value);
     }
 
     private static String text(@Nullable Object value) {
@@ -32,7 +40,7 @@ final class Facts {
             case Bytes bytes -> '"' + new String(bytes.array(), StandardCharsets.ISO_8859_1) + '"';
             case Duration _ -> "a time";
             case Set<?> set -> set.stream().map(Facts::text).sorted().toList().toString();
-            case Collection<?> list -> list.stream().map(Facts::text).collect(Collectors.joining("\n    ", "[", "]"));
+            case Collection<?> list -> list.stream().map(Facts::text).toList().toString();
             case Map<?, ?> map ->
                 map.entrySet().stream()
                         .map(entry -> text(entry.getKey()) + "=" + text(entry.getValue()))

@@ -1,9 +1,7 @@
 package dev.genv.enforcer.observation.table;
 
-import static dev.genv.enforcer.model.SnapshotPart.EVERY_ENVIRON;
 import static dev.genv.enforcer.model.SnapshotPart.EVERY_PROCESS;
 import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
-import static dev.genv.enforcer.observation.table.DescribedMachine.BOB;
 import static dev.genv.enforcer.observation.table.DescribedMachine.env;
 import static dev.genv.enforcer.observation.table.FactRow.row;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -12,7 +10,6 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.testsupport.linux.Programs;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.List;
@@ -20,8 +17,7 @@ import java.util.function.Consumer;
 
 /** The processes that the GPU tool lists. */
 final class ProcessRows {
-    static final String NO_FILE = "No such file or directory";
-    private static final String NO_TIME = "its environ cannot be read: no time was left to wait for its answer";
+    private static final String NO_FILE = "No such file or directory";
     private static final String ID = "GENV_ENVIRONMENT_ID=";
 
     static final List<FactRow> ROWS = List.of(
@@ -57,30 +53,14 @@ final class ProcessRows {
                     })
                     .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ cannot be read: Is a"
                             + " directory"),
-            row("an environ that does not answer", machine -> hang(machine, 812, ALICE, "environ"))
+            row(
+                            "an environ that does not answer",
+                            machine -> machine.process(812, ALICE).hang("environ"))
                     .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ does not answer"),
             row(
                             "no environ",
                             machine -> Files.delete(machine.process(812, ALICE).file("environ")))
                     .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ cannot be read: " + NO_FILE),
-            row("environs that do not answer in the time of an observation", machine -> {
-                        var lines = new StringBuilder();
-                        for (var pid = 812; pid < 818; pid++) {
-                            hang(machine, pid, ALICE, "environ");
-                            lines.append("GPU-0, %d, 1\n".formatted(pid));
-                        }
-                        machine.process(818, BOB, ID + "b");
-                        machine.listProcesses(lines + "GPU-0, 818, 1\n", 0);
-                    })
-                    .problem("PROCESSES_UNREAD: 2 of 7 processes were not read, such as process 816: no time was left"
-                            + " to wait for its answer")
-                    .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ does not answer")
-                    .problem("MEMBERSHIP_UNKNOWN: process 813 is not checked: its environ does not answer")
-                    .problem("MEMBERSHIP_UNKNOWN: process 814 is not checked: its environ does not answer")
-                    .problem("MEMBERSHIP_UNKNOWN: process 815 is not checked: its environ does not answer")
-                    .problem("MEMBERSHIP_UNKNOWN: process 816 is not checked: " + NO_TIME)
-                    .problem("MEMBERSHIP_UNKNOWN: process 817 is not checked: " + NO_TIME)
-                    .missing(EVERY_ENVIRON),
             row("a process in execve", machine -> machine.process(812, ALICE).withoutEnvironment())
                     .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ is not available at this"
                             + " moment"),
@@ -121,6 +101,10 @@ final class ProcessRows {
                     })
                     .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: it has overwritten its environ, and"
                             + " no ancestor shows to which environment it belongs"),
+            row("threads that have all exited, before the process has", machine -> {
+                        machine.process(812, ALICE).threads(2).state('Z').thread(813).state('Z');
+                    })
+                    .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ cannot be read: " + NO_FILE),
             row("a first thread that has exited, and other threads that may not be traced", machine -> {
                         var process =
                                 machine.process(812, ALICE, ID + "a").threads(2).state('Z');
@@ -142,13 +126,6 @@ final class ProcessRows {
                     .check(seen -> assertThat(process(seen).command()).isEqualTo("a) S (b")));
 
     private ProcessRows() {}
-
-    /** Has a file of a process not answer. */
-    static void hang(DescribedMachine machine, int pid, long uid, String name) throws Exception {
-        var file = machine.process(pid, uid).file(name);
-        Files.delete(file);
-        Programs.fifo(file);
-    }
 
     private static byte[] environ(byte[] id) {
         var variable = ID.getBytes(StandardCharsets.US_ASCII);

@@ -80,14 +80,14 @@ final class StateRows {
             row("a kernel that does not run", machine -> machine.envs(env("a", ALICE, "alice", "", "\"k\"")))
                     .check(seen -> assertThat(seen.environments()).isEmpty()),
             row("arguments that do not answer", machine -> {
-                        ProcessRows.hang(machine, 51, ALICE, "cmdline");
+                        machine.process(51, ALICE).hang("cmdline");
                         machine.envs(env("a", ALICE, "alice", "", "\"k\""));
                     })
                     .problem(KERNELS + "reading its arguments hangs")
                     .check(seen -> assertThat(seen.environments()).hasSize(1)),
             row("arguments of several processes that do not answer", machine -> {
-                        ProcessRows.hang(machine, 51, ALICE, "cmdline");
-                        ProcessRows.hang(machine, 900, ALICE, "cmdline");
+                        machine.process(51, ALICE).hang("cmdline");
+                        machine.process(900, ALICE).hang("cmdline");
                         machine.envs(env("a", ALICE, "alice", "", "\"k\""));
                     })
                     .problem(KERNELS + "reading its arguments hangs (and 1 more)")
@@ -98,6 +98,7 @@ final class StateRows {
                         Files.createDirectory(arguments);
                         machine.envs(env("a", ALICE, "alice", "", "\"k\""));
                     })
+                    .thenUnchanged(1)
                     .problem(KERNELS + "its arguments cannot be read: Is a directory")
                     .check(seen -> assertThat(seen.environments()).hasSize(1)),
             row("a process of which nothing can be read, as with hidepid=1, and a running kernel", machine -> {

@@ -26,7 +26,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Answers of a hostile machine: nothing in them is accepted that the agent does not write. */
 class AgentJsonTest {
     private static final ObjectMapper PLAIN = new ObjectMapper();
-    private static final JsonNode OBSERVED = tree(AgentJson.write(new Answer.Observed(SampleFacts.ALL, true)));
+    private static final JsonNode OBSERVED = tree(AgentJson.write(new Answer.Observed(SampleFacts.ALL, true, true)));
     private static final List<JsonNode> ALL = Stream.concat(
                     Stream.of(OBSERVED),
                     SampleFacts.OTHER_ANSWERS.stream().map(answer -> tree(AgentJson.write(answer))))
@@ -36,7 +36,7 @@ class AgentJsonTest {
 
     @Test
     void readsAllFacts() throws Exception {
-        assertThat(read(OBSERVED)).isEqualTo(new Answer.Observed(SampleFacts.ALL, true));
+        assertThat(read(OBSERVED)).isEqualTo(new Answer.Observed(SampleFacts.ALL, true, true));
         for (var i = 0; i < SampleFacts.OTHER_ANSWERS.size(); i++) {
             assertThat(read(ALL.get(i + 1))).isEqualTo(SampleFacts.OTHER_ANSWERS.get(i));
         }

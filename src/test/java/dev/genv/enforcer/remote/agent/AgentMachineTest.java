@@ -71,7 +71,7 @@ class AgentMachineTest extends PythonFixture {
         var agent = machine.agent();
         machine.setGpuProcesses(7, 8);
         var silent = proc.process(7);
-        hang(silent, "environ");
+        silent.hang("environ");
         proc.process(8).environ(VARIABLE_A);
         for (var i = 0; i < 2; i++) {
             assertThat(agent.observe().processes())

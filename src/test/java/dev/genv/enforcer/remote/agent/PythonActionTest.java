@@ -67,7 +67,8 @@ class PythonActionTest extends PythonFixture {
     @Test
     void doesNothingIfItCannotAnnounceIt() throws Exception {
         machine.command = List.of("sh", "-c", "exec %s -I -S - >/dev/full".formatted(PythonMachine.PYTHON));
-        var output = machine.run(machine.signalInput(child.pid()).replace("    write(1, b\"\\n@", "    (b\"\\n@"));
+        var input = changed(machine.signalInput(child.pid()), "    write(1, b\"\\n@", "    (b\"\\n@");
+        var output = machine.run(input);
         assertThat(output.errors()).contains("No space left on device");
         assertThat(output.exitCode()).isNotZero();
         assertThat(child.isAlive()).isTrue();
@@ -107,8 +108,8 @@ class PythonActionTest extends PythonFixture {
                 "os.utime(machine.request['state'] + '/devices.json')",
                 "os.rename(machine.request['state'] + '/genv.lock', machine.request['state'] + '/moved')",
                 "machine.request.update(deadline=0)")) {
-            var input = machine.swapInput(old, NEW)
-                    .replace("        # As late as possible", "        " + change + "\n        #");
+            var place = "        # As late as possible";
+            var input = changed(machine.swapInput(old, NEW), place, "        " + change + "\n" + place);
             assertThat(machine.run(input).answer().at("/swap").has("disturbed"))
                     .as(change)
                     .isTrue();

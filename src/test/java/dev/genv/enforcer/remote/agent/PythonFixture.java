@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
-import dev.genv.enforcer.testsupport.linux.Programs;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -39,12 +38,6 @@ abstract class PythonFixture {
         listed.add(pid);
         machine.setGpuProcesses(listed.stream().mapToInt(Integer::intValue).toArray());
         return proc.process(pid);
-    }
-
-    /** Has a file of a process not answer. */
-    static void hang(FakeProc.FakeProcess process, String file) throws Exception {
-        Files.delete(process.file(file));
-        Programs.fifo(process.file(file));
     }
 
     static void setMode(Path file, String permissions) throws IOException {

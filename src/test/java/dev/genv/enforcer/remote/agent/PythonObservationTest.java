@@ -179,7 +179,7 @@ class PythonObservationTest extends PythonFixture {
     void hangingAncestorIsAnsweredWithoutItsEnviron() throws Exception {
         machine.request.put("budget", 20);
         process(500).parent(400).uid(1003).environ("A=B").overwrite();
-        hang(proc.process(400).parent(300).uid(1003), "environ");
+        proc.process(400).parent(300).uid(1003).hang("environ");
         proc.process(300).uid(1003);
         var facts = machine.facts();
         assertThat(facts.get("ancestors").findValuesAsText("pid")).containsExactlyInAnyOrder("300", "400");
@@ -193,7 +193,7 @@ class PythonObservationTest extends PythonFixture {
     /** The first process of uid 2000 takes its owner a second, and all of uid 2001 together take less. */
     @Test
     void ownersTakeTurnsByTheTimeOfTheirProcesses() throws Exception {
-        hang(process(10).uid(2000), "environ");
+        process(10).uid(2000).hang("environ");
         for (var pid : List.of(11, 12)) {
             process(pid).uid(2000);
         }
@@ -220,7 +220,7 @@ class PythonObservationTest extends PythonFixture {
                 .put("count", 65_536)
                 .put("owner", 2000);
         for (var pid = 10; pid < 18; pid++) {
-            hang(process(pid).uid(100_000 + pid), "environ");
+            process(pid).uid(100_000 + pid).hang("environ");
             machine.omitted().withArray("/processes").addObject().put("pid", pid);
         }
         process(18).uid(2000).environ(VARIABLE_A);
@@ -234,7 +234,7 @@ class PythonObservationTest extends PythonFixture {
     @Test
     void hangingProcessesOfAUserUseUpOnlyTheirShare() throws Exception {
         for (var pid = 10; pid < 22; pid++) {
-            hang(process(pid).uid(2000), "environ");
+            process(pid).uid(2000).hang("environ");
         }
         for (var pid = 22; pid < 100; pid++) {
             process(pid).uid(2000).environ(VARIABLE_A);

@@ -280,10 +280,8 @@ class PythonProgramTest extends PythonFixture {
         machine.request.put("lockTimeout", 0.2).put("budget", 3);
         machine.omitted().put("tool", true);
         var hang = "open('%s', 'a').write('%%d\\\\n' %% os.getpid()), time.sleep(3600)".formatted(pids);
-        var input = machine.input("observe")
-                .replace("signal.SIGKILL", "0")
-                .replace("MOST_CHILDREN = 256", "MOST_CHILDREN = 2")
-                .replaceFirst("(?m)^(def open_state\\(.*\\n.*\\n)", "$1    " + hang + "\n");
+        var fewer = changed(machine.input("observe"), "MOST_CHILDREN = 256", "MOST_CHILDREN = 2");
+        var input = changedAtTheStartOf("open_state", changed(fewer, "signal.SIGKILL", "0"), hang);
         var again = input.substring(input.lastIndexOf("respond("));
         try {
             var output = machine.run(input + again + again);

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.testsupport.fake;
 
+import dev.genv.enforcer.testsupport.linux.Programs;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -128,6 +129,12 @@ public final class FakeProc {
 
         public Path file(String name) {
             return folder.resolve(name);
+        }
+
+        /** Has a file not answer, and returns what a test may write to, so that it does. */
+        public Path hang(String name) throws IOException {
+            Files.delete(file(name));
+            return Programs.fifo(file(name));
         }
 
         public FakeProcess command(String name) throws IOException {
