@@ -36,6 +36,7 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.ConfiguredUsers.ConfiguredUser;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
+import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.Violation;
 import dev.genv.enforcer.testsupport.KnownRules;
@@ -100,42 +101,62 @@ final class FactsMachine {
 
     /** A process, whose environ cannot be read if it is null. */
     private static final class Described {
-        private long uid = 1003;
+        private @Nullable Long uid = 1003L;
         private @Nullable String environ = "";
         private boolean isOverwritten;
         private long start = 100;
         private char state = 'S';
         private long flags;
         private int parent = 1;
+        private long session = 1;
         private boolean isMoving;
+        /** How far its environ is from where those of others are. */
+        private long environAt;
+
+        private boolean isExecuting;
+        private int namespaces = 1;
         private String cgroup = "/";
         private @Nullable String uidMap = "0 0 4294967295";
 
+        private void names(String eid) {
+            environ = eid;
+            isOverwritten = false;
+        }
+
         private ProcessFacts facts(int pid) {
-            var stat = state == '?'
-                    ? Reading.<Bytes>failed(Failure.OTHER, "why")
-                    : Reading.of(stat(pid, state, Map.of(4, (long) parent, 9, flags, 22, start)));
-            var after = isMoving ? Reading.of(stat(pid, state, Map.of(4, 9L, 9, flags, 22, start))) : stat;
+            var stat = state == '?' ? Reading.<Bytes>failed(Failure.OTHER, "why") : stat(pid, parent, environAt);
+            var after = isMoving
+                    ? stat(pid, 9, environAt)
+                    : isExecuting ? stat(pid, parent, environAt + 1) : stat;
             return new ProcessFacts(
                     pid,
                     stat,
-                    Reading.of(uid),
+                    uid == null ? Reading.failed(Failure.OTHER, "status has no uid") : Reading.of(uid),
                     environ == null
                             ? Reading.failed(Failure.NO_TIME, "no time was left")
                             : Reading.of(new EnvironFacts(22, bytes(environ), "", !isOverwritten)),
                     Reading.failed(Failure.UNTRUSTED, ""),
                     Reading.of(bytes("0::" + cgroup + "\n")),
-                    Reading.of(bytes(Integer.toString(pid))),
+                    namespaces == 0
+                            ? Reading.failed(Failure.OTHER, "status has no NSpid")
+                            : Reading.of(bytes(pid + "\t7".repeat(namespaces - 1))),
                     ProcessFacts.skipped(),
                     uidMap == null ? Reading.failed(Failure.DENIED, "") : Reading.of(bytes(uidMap + "\n")),
                     after);
+        }
+
+        private Reading<Bytes> stat(int pid, int parentPid, long at) {
+            var addresses = Map.of(49, 7000 + at, 50, 7000 + at, 51, 7022 + at);
+            var fields = new HashMap<>(Map.of(4, (long) parentPid, 6, session, 9, flags, 22, start));
+            fields.putAll(addresses);
+            return Reading.of(FactsMachine.stat(pid, state, fields));
         }
     }
 
     FactsMachine() {
         etc.put("passwd", "root:x:0:0:::\nalice:x:1003:1:::\nbob:x:1004:1:::\n");
         etc.put("subuid", "alice:100000:65536\n");
-        follow("812 id a; apps 0:812:1542; gpus 0:1542 1:0; envs a:1003:alice:812; devices 0:a 1:");
+        follow("812 in a; apps 0:812:1542; gpus 0:1542 1:0; envs a:1003:alice:812; devices 0:a 1:");
     }
 
     FactsMachine follow(String text) {
@@ -248,9 +269,10 @@ final class FactsMachine {
     private static void change(Described process, List<String> words) {
         for (var word = words.iterator(); word.hasNext(); ) {
             switch (word.next()) {
-                case "uid" -> process.uid = Long.parseLong(word.next());
-                case "id" -> process.environ = word.next();
-                case "outside" -> process.environ = "";
+                case "uid" -> process.uid = Long.valueOf(word.next());
+                case "uid-unknown" -> process.uid = null;
+                case "in" -> process.names(word.next());
+                case "outside" -> process.names("");
                 case "unread" -> process.environ = null;
                 case "overwritten" -> process.isOverwritten = true;
                 case "start" -> process.start = Long.parseLong(word.next());
@@ -258,6 +280,11 @@ final class FactsMachine {
                 case "kernel-thread" -> process.flags = 0x0020_0000;
                 case "moving" -> process.isMoving = true; // it gets another parent while it is read
                 case "parent" -> process.parent = Integer.parseInt(word.next());
+                case "session" -> process.session = Long.parseLong(word.next());
+                case "executed" -> process.environAt = Long.parseLong(word.next());
+                case "executing" -> process.isExecuting = true; // its environ moves while it is read
+                case "namespaces" -> process.namespaces = Integer.parseInt(word.next());
+                case "namespaces-unknown" -> process.namespaces = 0;
                 case "cgroup" -> process.cgroup = word.next();
                 // Such as 0:1003:1,1:100000:65536; none if it cannot be read.
                 case "uid-map" -> process.uidMap = word.next().replace(':', ' ').replace(",", "\n");
@@ -369,6 +396,12 @@ final class FactsMachine {
         var found =
                 directory == 0 ? new Directory.Absent() : new Directory.Present(new FileId(1, directory), directory);
         return new StateFacts(found, LockFacts.NOT_ATTEMPTED, files.getFirst(), files.getLast());
+    }
+
+    /** Returns the processes as they are observed, whether nvidia-smi lists them or not. */
+    Stream<ObservedProcess> observed() {
+        return processes.keySet().stream()
+                .map(pid -> ((ProcessIdentity.Present) ProcessIdentity.of(process(pid))).process());
     }
 
     private ProcessFacts process(int pid) {

@@ -1,45 +1,53 @@
 package dev.genv.enforcer.observation;
 
-import static dev.genv.enforcer.observation.Relatives.JOB;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Membership.MembershipSource;
+import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
 import dev.genv.enforcer.testsupport.TableRow;
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * To which environment a process belongs that has overwritten its environ. {@link Relatives} describes the machine at first, and what the
- * words mean; 812 is the job, and 100 its shell, which names environment a.
+ * To which environment a process belongs that has overwritten its environ. At first, process 100 of user 1003 is a
+ * shell in environment a that leads the session 100, and process 812, its child in that session, has overwritten its environ. A pid and the
+ * words of {@link FactsMachine} add a process, which has overwritten its environ and was started at the tick of its pid, or change one.
+ * {@code decide} observes the job, and {@code anew} does so for the first time.
  */
 class MembershipTableTest {
+    private static final int JOB = 812;
+    private static final String OVERWRITTEN = "it has overwritten its environ, and ";
     private static final String ANCESTORS = """
             the parent
             812
             → in a by ANCESTOR
 
             an intact environ decides, whatever the parent names
-            812 in b; anew; 812 intact; anew
+            812 in b; anew; 812 outside; anew
             → in b by ENVIRON, outside by ENVIRON
 
             an environ that cannot be read, whatever the parent names
-            812 unavailable
-            → unknown: its environ does not answer
+            812 unread
+            → unknown: its environ cannot be read: no time was left
 
             the nearest intact ancestor, above those that have overwritten theirs
             200 parent 100 session 100; 300 parent 200 session 100 in b; 400 parent 300 session 100; 812 parent 400
             → in b by ANCESTOR
 
             the nearest intact ancestor names no environment: genv may have given it one
-            200 parent 100 session 100 intact; 812 parent 200
+            200 parent 100 session 100 outside; 812 parent 200
             → unknown: no ancestor shows to which environment it belongs
 
             an ancestor that cannot be read
-            200 parent 100 session 100 unavailable; 812 parent 200
+            200 parent 100 session 100 unread; 812 parent 200
             → unknown: the environ of its ancestor 200 cannot be read
 
             a process that overwrote its environ is between the job and a process of another user
@@ -111,7 +119,7 @@ class MembershipTableTest {
             → unknown: its ancestor 200 executed a program meanwhile
 
             an environ that cannot be read, and the setting
-            strict; 100 unavailable; decide
+            strict; 100 unread; decide
             → unknown: the environ of its ancestor 100 cannot be read""";
 
     private static final String ROOT = """
@@ -141,7 +149,7 @@ class MembershipTableTest {
             → in b by ENVIRON, in b by EARLIER, in b by EARLIER
 
             a program that named no environment, and has overwritten its environ
-            812 intact; decide; 812 overwritten; decide
+            812 outside; decide; 812 overwritten; decide
             → outside by ENVIRON, outside by EARLIER
 
             an environ that is intact again
@@ -165,7 +173,7 @@ class MembershipTableTest {
             → in b by ENVIRON, in b by EARLIER, in a by ANCESTOR
 
             an unknown membership is not kept
-            100 intact; decide; 100 in a; decide
+            100 outside; decide; 100 in a; decide
             → unknown: no ancestor shows to which environment it belongs, in a by ANCESTOR""";
 
     /** A process is outside if nothing is found: GENV_ENFORCER_OVERWRITTEN_ENVIRON. */
@@ -175,7 +183,7 @@ class MembershipTableTest {
             → in a by ANCESTOR
 
             an ancestor without an environment, and one that becomes visible later
-            strict; 100 intact; decide; 100 in a; decide
+            strict; 100 outside; decide; 100 in a; decide
             → outside by SETTING, in a by ANCESTOR
 
             no ancestor
@@ -186,6 +194,66 @@ class MembershipTableTest {
             strict; 50 in b; 812 parent 50; decide
             → outside by SETTING""";
 
+    private final FactsMachine machine = new FactsMachine();
+    private final Set<String> pids = new HashSet<>();
+    private final List<String> found = new ArrayList<>();
+    private MembershipResolver resolver = new MembershipResolver(false);
+
+    private void follow(String text) {
+        for (var step : text.split("; ", -1)) {
+            var words = List.of(step.split(" ", -1));
+            var last = words.getLast();
+            switch (words.getFirst()) {
+                case "without" -> machine.follow("exit " + last);
+                // Children of the shell, each the parent of the next one and the last one that of the job.
+                case "chain" -> {
+                    var end = 200 + Integer.parseInt(last);
+                    for (var pid = 201; pid < end; pid++) {
+                        follow("%d parent %d session 100".formatted(pid, pid == 201 ? 100 : pid - 1));
+                    }
+                    follow("812 parent " + (end == 201 ? 100 : end - 1));
+                }
+                case "strict" -> resolver = new MembershipResolver(true);
+                case "decide" -> found.add(describe(decide(JOB)));
+                case "anew" -> {
+                    resolver = new MembershipResolver(false);
+                    follow("decide");
+                }
+                case "retain" ->
+                    resolver.retain(last.equals("retain") ? Set.of() : Set.of(observed(Integer.parseInt(last)).id()));
+                default -> {
+                    var pid = words.getFirst();
+                    if (pids.add(pid)) {
+                        machine.follow("%1$s overwritten start %1$s session %1$s".formatted(pid));
+                    }
+                    machine.follow(step);
+                }
+            }
+        }
+    }
+
+    private MembershipResolver.Decision decide(int pid) {
+        var process = observed(pid);
+        return resolver.decide(process, Ancestors.of(machine.observed()).of(process));
+    }
+
+    private ObservedProcess observed(int pid) {
+        return machine.observed().filter(process -> process.pid() == pid).findFirst().orElseThrow();
+    }
+
+    private static String describe(MembershipResolver.Decision decision) {
+        return switch (decision.membership()) {
+            case Membership.InEnvironment(var eid) -> "in " + eid + " by " + decision.by();
+            case Membership.Outside _ -> "outside by " + decision.by();
+            case Membership.Unknown unknown -> "unknown: " + unknown.reason().replace(OVERWRITTEN, "");
+        };
+    }
+
+    @BeforeEach
+    void createTheShellAndItsJob() {
+        follow("100 in a; 812 overwritten parent 100 start 812 session 100");
+    }
+
     static Stream<TableRow> rows() {
         return TableRow.in(ANCESTORS, SESSIONS, UNKNOWN, ROOT, HISTORY, SETTING);
     }
@@ -193,10 +261,11 @@ class MembershipTableTest {
     @ParameterizedTest
     @MethodSource("rows")
     void membershipIsAsDescribed(TableRow row) {
-        var machine = new Relatives();
-        machine.follow(row.lines().getFirst());
+        follow(row.lines().getFirst());
         var expected = List.of(row.expected().substring(2).split(", (?=in |outside|unknown)", -1));
-        var found = machine.found();
+        if (found.isEmpty()) {
+            follow("decide");
+        }
         assertThat(found).hasSameSizeAs(expected);
         for (var i = 0; i < found.size(); i++) {
             assertThat(found.get(i)).startsWith(expected.get(i));
@@ -206,20 +275,19 @@ class MembershipTableTest {
     /** Only a complete observation shows which processes have exited. */
     @Test
     void forgetsTheProcessThatWasNotSeenForTheLongestTimeIfThereAreTooMany() {
-        var machine = new Relatives();
-        machine.follow("decide; 813 parent 100 session 100");
-        machine.decide(JOB + 1);
+        follow("decide; 813 parent 100 session 100");
+        decide(JOB + 1);
         for (var later = 0; later < MembershipResolver.MAX_REMEMBERED - 1; later++) {
-            machine.follow("2000 parent 100 session 100 start " + (10_000 + later));
-            machine.decide(2000);
+            follow("2000 parent 100 session 100 start " + (10_000 + later));
+            decide(2000);
             if (later % 1000 == 0) {
-                machine.decide(JOB + 1);
+                decide(JOB + 1);
             }
         }
-        machine.follow("100 in b");
-        assertThat(machine.decide(JOB + 1))
+        follow("100 in b");
+        assertThat(decide(JOB + 1))
                 .isEqualTo(
                         new MembershipResolver.Decision(new Membership.InEnvironment("a"), MembershipSource.ANCESTOR));
-        assertThat(machine.decide(JOB).membership()).isEqualTo(new Membership.InEnvironment("b"));
+        assertThat(decide(JOB).membership()).isEqualTo(new Membership.InEnvironment("b"));
     }
 }

@@ -19,7 +19,7 @@ class ObserverTest {
             → usual
 
             a process of an unknown user on several devices, and one that has exited
-            813 uid 1009 id b; apps 0:812:1 1:813:1 1:814:1 1:812:1
+            813 uid 1009 in b; apps 0:812:1 1:813:1 1:814:1 1:812:1
             → 812 of alice in a, 813 of 1009 in b, env a, 0:a
 
             lines of another form, and of an unknown device
@@ -113,7 +113,7 @@ class ObserverTest {
             → 812 of bob in a, disputed a, 0:a
 
             no id, and a pid that no environment lists
-            812 outside; envs a:1003:alice:900; 900 id a
+            812 outside; envs a:1003:alice:900; 900 in a
             → 812 of alice outside, env a, 0:a
 
             no id, but environments list its pid: one of its own uid that holds the device is enough, disputed or not
@@ -133,11 +133,11 @@ class ObserverTest {
             → 812 of alice outside excused on [0], env a, 0:a → 812 of alice outside, env a, 0:a
 
             no id, and an ancestor that was not read: each environment of the user may list it
-            812 outside parent 900; 901 id a; envs a:1003:alice:901; see; envs a:1004:bob:901; 901 uid 1004; see
+            812 outside parent 900; 901 in a; envs a:1003:alice:901; see; envs a:1004:bob:901; 901 uid 1004; see
             → 812 of alice outside excused on [0], env a, 0:a → 812 of alice outside, env a, 0:a
 
             an overwritten environ, an ancestor that names an environment, and one that lists this ancestor
-            812 outside overwritten parent 900; 900 id b; envs a:1003:alice:900 b:1003:alice:900; see; devices 0:b 1:a; see
+            812 outside overwritten parent 900; 900 in b; envs a:1003:alice:900 b:1003:alice:900; see; devices 0:b 1:a; see
             → 812 of alice in b by ANCESTOR excused on [0], env a, env b, 0:a → 812 of alice unknown excused on [0], env a, env b, 0:b, 1:a, MEMBERSHIP_UNKNOWN
 
             no id, a listed pid, and unreadable attachments: the environment may hold the device
@@ -145,7 +145,7 @@ class ObserverTest {
             → 812 of alice outside excused on [0], env a, without ATTACHMENTS, STATE_UNREADABLE
 
             an id, which decides alone
-            812 id a; envs a:1003:alice:900 b:1003:alice:812; devices 0: 1:a; 900 id a
+            812 in a; envs a:1003:alice:900 b:1003:alice:812; devices 0: 1:a; 900 in a
             → 812 of alice in a, env a, env b, 1:a
 
             no id, and an unreadable envs.json
@@ -169,7 +169,7 @@ class ObserverTest {
             → 812 of root in a PROTECTED, disputed a, 0:a
 
             the first process, and the service itself
-            1 id a; 7 id a; apps 0:1:5 0:7:5
+            1 in a; 7 in a; apps 0:1:5 0:7:5
             → 1 of alice in a PROTECTED, 7 of alice in a PROTECTED, env a, 0:a
 
             an exempt user
