@@ -4,7 +4,6 @@ import dev.genv.enforcer.api.connection.ClientConnection;
 import dev.genv.enforcer.api.connection.ClientSlots;
 import dev.genv.enforcer.api.connection.ClientSlots.Slot;
 import dev.genv.enforcer.api.plan.PlanResource;
-import dev.genv.enforcer.api.query.PastAccess;
 import dev.genv.enforcer.api.report.ReportResource;
 import dev.genv.enforcer.api.report.UsersResource;
 import dev.genv.enforcer.api.security.HttpErrors;
@@ -30,8 +29,8 @@ public class ResponseLimits {
     private static final int MAX_OF_AN_ADDRESS = 2;
     /** The time limit for reading a response; the connection is closed after it. */
     private static final Duration LONGEST = Duration.ofSeconds(20);
-    /** The same for what the service may have to compute from the past before. */
-    private static final Duration LONGEST_OF_THE_PAST = PastAccess.LONGEST.plus(LONGEST);
+    /** The same for what is computed from the database, or from a body that arrives. */
+    private static final Duration LONGEST_COMPUTED = Duration.ofSeconds(65);
 
     /** Suffixes that lead to the same resource: matrix parameters, and a slash at the end. */
     private static final Pattern IGNORED = Pattern.compile(";[^/]*|/+(;[^/]*)?$");
@@ -80,10 +79,9 @@ public class ResponseLimits {
             closeAtEnd(
                     request,
                     slot.get(),
-                    path.equals(ReportResource.PATH) || path.equals(PlanResource.PATH) ? LONGEST_OF_THE_PAST : LONGEST);
+                    path.equals(ReportResource.PATH) || path.equals(PlanResource.PATH) ? LONGEST_COMPUTED : LONGEST);
             request.next();
         } else {
-            request.response().putHeader("Retry-After", "1");
             HttpErrors.send(request, 503, "too many clients wait for this response; try again soon");
         }
     }

@@ -1,5 +1,5 @@
 import { element, setAttribute, setChildren } from '../dom/dom.js';
-import { count, mebibytes, name, number, shortened, time } from '../dom/format.js';
+import { count, mebibytes, name, shortened } from '../dom/format.js';
 import { createRows, createTable } from '../dom/table.js';
 import { ApiError, postJson } from '../data/api.js';
 import { data } from '../data/store.js';
@@ -8,15 +8,6 @@ import { knownUser } from './navigation.js';
 import { ruleTitle } from './rules.js';
 
 const MOST = 500;
-const DAY = 86_400;
-const PERIODS = {
-  'now': null,
-  'the last hour': 3600,
-  'the last day': DAY,
-  'the last 7 days': 7 * DAY,
-  'the last 30 days': 30 * DAY,
-  'the last 90 days': 90 * DAY,
-};
 /** The rules with a limit: what it is of, and how a limit is read and written. */
 const LIMITED = [
   { rule: 'max-devices-per-user', singles: 'max-devices-for-user', title: 'GPUs', hint: '2', hints: 'john=3,paul=2',
@@ -25,21 +16,19 @@ const LIMITED = [
     read: (text) => mebibytes(text) === null ? null : Math.floor(mebibytes(text)), write: (mib) => mib % 1024 === 0 ? `${mib / 1024}gi` : `${mib}mi` },
 ];
 
-/** What another policy would do now, or would have done in the past, beside the present one. The service takes no action. */
+/** What another policy would do now, beside the present one. The service takes no action. */
 export function planView(route) {
   const rules = element('div', { class: 'checks' });
-  const period = element('select', { id: 'period', name: 'period' }, Object.keys(PERIODS).map((title) => element('option', { value: title }, title)));
   const form = element('form', { class: 'policy' },
     element('fieldset', {}, element('legend', {}, 'Rules that are enforced'), rules),
     element('div', { class: 'filters' },
       LIMITED.map(({ rule, singles, title, hint, hints }) => [
         field(rule, `${title} per user`, input(rule), `such as ${hint}; empty for no limit`),
-        field(singles, `${title} of single users`, input(singles), `such as ${hints}`)]),
-      field('period', 'Apply to', period, 'the past needs a folder for the database')),
+        field(singles, `${title} of single users`, input(singles), `such as ${hints}`)])),
     element('button', { type: 'submit', class: 'primary' }, 'Show what it would do'));
   const answer = createAnswer('plan', form, { text: 'Computing …', nodes: [] }, compute);
   const node = element('div', {}, element('h1', { tabindex: '-1' }, 'What if'),
-    element('p', {}, 'What would this policy do? The service only computes it and takes no action.'), form,
+    element('p', {}, 'What would this policy do now? The service only computes it and takes no action. To see what a rule finds over days, set its mode to audit.'), form,
     element('div', { id: 'plan-result' }, answer.nodes));
   let wanted = route;
   let present = null;
@@ -68,10 +57,8 @@ export function planView(route) {
       limits: Object.fromEntries(Object.keys(present.limits).map((id) => [id, form.elements[id].value.trim()])),
     };
     const other = policyOf(choices);
-    const seconds = PERIODS[period.value];
-    const path = seconds === null ? '/plan' : `/plan?since=${new Date(Date.now() - 1000 * seconds).toISOString()}`;
-    const results = [await postJson(path, { policy: policyOf(present) }), await postJson(path, { policy: other })];
-    return resultOf(results, period.value, settingsFor(present, choices));
+    const results = [await postJson('/plan', { policy: policyOf(present) }), await postJson('/plan', { policy: other })];
+    return resultOf(results, settingsFor(present, choices));
   }
   return { title: 'What if', node, update, accept };
 }
@@ -145,26 +132,21 @@ function settingsFor(present, { rules, limits }) {
 }
 
 /** Each action of either policy, with its user and command, and what the policies do: what differs first. */
-function resultOf(results, period, settings) {
-  const isReplay = results[0].users !== undefined;
+function resultOf(results, settings) {
   const rows = new Map();
-  const both = results.map((result) => (isReplay ? replayed : planned)(result));
+  const both = results.map(planned);
   both.forEach(({ actions }, i) => actions.forEach((action) => {
-    const { type, host, pid, start_time: startTime, environment, device } = action;
-    const key = JSON.stringify(type === 'detach' ? [host, environment, device] : [host, pid, startTime]);
+    const { type, host, pid, environment, device } = action;
+    const key = JSON.stringify(type === 'detach' ? [host, environment, device] : [host, pid]);
     const row = rows.get(key) ?? { ...action, rules: [null, null] };
     row.rules[i] = action.rules;
     rows.set(key, row);
   }));
-  if (isReplay && results[1].from === null) {
-    return { nodes: [], text: results[1].recorded_since === null ? 'Nothing is recorded yet.' : 'Nothing is recorded in this period.' };
-  }
   const differs = ({ rules: [one, other] }) => (one === null) === (other === null);
   const ordered = [...rows.values()].sort((one, other) => differs(one) - differs(other));
   return {
-    text: `Result for ${period}: ${both[1].text} The present policy: ${both[0].text}`,
+    text: `Result: ${both[1].text} The present policy: ${both[0].text}`,
     nodes: [
-      isReplay && periodOf(results[1]),
       ordered.length > 0 && createTable('What happens', ['User', 'Process or environment', 'Present policy', 'This policy'],
         createRows(ordered.slice(0, MOST).map(cellsOf))),
       ordered.length > MOST && element('p', {}, `and ${ordered.length - MOST} more`),
@@ -191,35 +173,18 @@ function settingsNodes(settings) {
 function planned({ violations, actions }) {
   const processes = new Map(violations.flatMap(({ host, user, processes: its }) =>
     its.map((process) => [`${host} ${process.pid}`, { ...process, user }])));
-  const known = actions.map((action) => ({ user: null, ...processes.get(`${action.host} ${action.pid}`), ...action, start_time: null }));
+  const known = actions.map((action) => ({ user: null, ...processes.get(`${action.host} ${action.pid}`), ...action }));
   const terminations = actions.filter((action) => action.type === 'terminate').length;
-  return { actions: known, text: `${count(violations.length, 'violation')}, ${sums(terminations, actions.length - terminations)}` };
+  return { actions: known, text: `${count(violations.length, 'violation')}, ${count(terminations, 'termination')}, ${count(actions.length - terminations, 'detachment')}.` };
 }
 
-/** The actions of a replay, by user. */
-function replayed({ totals, users }) {
-  return {
-    actions: users.flatMap(({ user, actions }) => actions.map((action) => ({ ...action, user }))),
-    text: `${count(totals.users, 'user')}, ${sums(totals.terminations, totals.detachments)}`,
-  };
-}
-
-function periodOf({ instants, from, to, complete }) {
-  return element('p', { class: 'facts' }, `Checked at ${number(instants)} instants from `, time(from), ' to ', time(to),
-    complete ? '.' : '. A part of the period is missing: it was not read in time, or its records are damaged.');
-}
-
-function sums(terminations, detachments) {
-  return `${count(terminations, 'termination')}, ${count(detachments, 'detachment')}.`;
-}
-
-function cellsOf({ type, user, host, pid, command, environment, device, devices, at, rules }) {
+function cellsOf({ type, user, host, pid, command, environment, device, devices, rules }) {
   const what = type === 'detach'
     ? ['environment ', name(environment, 40), `, GPU ${device}`]
     : [command && [name(command, 40), ' '], `(pid ${pid}), GPU ${(devices ?? []).join(', ')}`];
   return [
     knownUser(user),
-    [what, host && [' · ', name(host)], at && [' · ', time(at)]],
+    [what, host && [' · ', name(host)]],
     ...rules.map((its) => its === null ? '–' : `${type === 'detach' ? 'Detached' : 'Terminated'}: ${shortened(its.join(', '))}`),
   ];
 }

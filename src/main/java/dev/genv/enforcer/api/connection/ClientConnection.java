@@ -233,7 +233,6 @@ public final class ClientConnection extends ChannelDuplexHandler {
             if (!channel.isWritable()) {
                 closeAtOnce(channel);
             } else if (budget.isUsedUp(address(channel)) && !AccessFilter.isHealth(request)) {
-                request.response().putHeader("Retry-After", "1");
                 HttpErrors.send(request, 503, "clients have not read their responses; try again soon");
             } else {
                 request.next();

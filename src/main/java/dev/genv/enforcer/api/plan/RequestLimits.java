@@ -19,7 +19,7 @@ import java.net.URISyntaxException;
  *
  * <p>The limits of plans are shares of the heap: the service exits if it runs out of memory, and the cycles need it too. Two plan
  * requests are answered at the same time. Each takes up to three times the memory of its tree for the objects of the
- * plan, and a growing buffer needs up to three times its content. With the reading of the past, all this is at most three quarters of
+ * plan, and a growing buffer needs up to three times its content. With a report, all this is at most three quarters of
  * the heap.
  */
 @Singleton

@@ -3,43 +3,57 @@ package dev.genv.enforcer.api.query;
 import dev.genv.enforcer.api.security.ApiException;
 import dev.genv.enforcer.store.Database;
 import dev.genv.enforcer.store.StoreException;
-import io.vertx.ext.web.RoutingContext;
+import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.concurrent.Semaphore;
-import java.util.function.BooleanSupplier;
+import java.util.concurrent.TimeUnit;
 
-/** Lets one request at a time read the recorded past, because each occupies a processor and the disk. */
+/** Lets one request after the other read the recorded past, because each occupies a processor and the disk. */
 @Singleton
 public class PastAccess {
-    /** The time limit. The connection is closed some time after it. */
-    public static final Duration LONGEST = Duration.ofSeconds(45);
+    /** How long a request waits for its turn. The framework closes a connection on which nothing happens for 10 seconds. */
+    private static final Duration LONGEST_WAIT = Duration.ofSeconds(5);
 
     private final Database database;
-    private final Semaphore permit = new Semaphore(1);
+    private final Duration longestWait;
+    private final Semaphore turn = new Semaphore(1, true);
 
+    @Inject
     PastAccess(Database database) {
+        this(database, LONGEST_WAIT);
+    }
+
+    PastAccess(Database database, Duration longestWait) {
         this.database = database;
+        this.longestWait = longestWait;
     }
 
     /** Reads from the database. */
     public interface Reader<T> {
-        /** Returns what was read; it ends as soon as the time is over. */
-        T read(Database database, BooleanSupplier isOver) throws StoreException;
+        T read(Database database) throws StoreException;
     }
 
-    /** Reads for a request, until the time limit, or until its client has disconnected. Refuses if another request reads. */
-    public <T> T read(RoutingContext request, Reader<T> reader) {
-        if (!permit.tryAcquire()) {
-            throw new ApiException(503, "another request reads the recorded past; try again soon");
+    /** Reads after the requests that came earlier. Refuses with status 503 if they take too long. */
+    public <T> T read(Reader<T> reader) {
+        if (!awaitTurn()) {
+            throw new ApiException(503, "other requests read the recorded past; try again soon");
         }
         try {
-            var end = System.nanoTime() + LONGEST.toNanos();
-            return reader.read(database, () -> request.response().closed() || System.nanoTime() - end > 0);
+            return reader.read(database);
         } catch (StoreException e) {
             throw new ApiException(503, "the recorded past cannot be read: " + e.getMessage());
         } finally {
-            permit.release();
+            turn.release();
+        }
+    }
+
+    private boolean awaitTurn() {
+        try {
+            return turn.tryAcquire(longestWait.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
         }
     }
 }

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.api.report;
 
+import dev.genv.enforcer.api.connection.ClientSlots.Slot;
 import dev.genv.enforcer.api.query.PastAccess;
 import dev.genv.enforcer.api.query.QueryParameters;
 import dev.genv.enforcer.api.query.QueryParameters.Period;
@@ -60,7 +61,7 @@ public class ReportResource {
         var table = table(query.get("table"), isCsv);
         var to = query.end("to", ticker.now().truncatedTo(ChronoUnit.MILLIS));
         var period = new Period(query.begin("from", to.minus(USUAL_PERIOD)), to);
-        var report = past.read(request, (database, _) -> new ReportQueries(database, period).read());
+        var report = read(request, period);
         if (isCsv && !report.complete()) {
             throw new ApiException(
                     413, "a part of the period is lost, because the database was damaged, which CSV cannot show");
@@ -70,6 +71,13 @@ public class ReportResource {
                         .type("text/csv; charset=utf-8; header=present")
                         .build()
                 : Response.ok(report, MediaType.APPLICATION_JSON).build();
+    }
+
+    /** Those whose clients have left count for the limit too, until they are made. */
+    private ReportView read(RoutingContext request, Period period) {
+        try (var _ = Slot.hold(request).orElseThrow(() -> new ApiException(503, "the client has left"))) {
+            return past.read(database -> new ReportQueries(database, period).read());
+        }
     }
 
     /** A table stands for CSV, of which a file has one. */

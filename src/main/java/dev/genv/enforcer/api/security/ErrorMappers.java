@@ -46,6 +46,7 @@ class ErrorMappers {
     static Response problem(int status, String detail) {
         return Response.status(status)
                 .type(HttpErrors.MEDIA_TYPE)
+                .header(HttpErrors.RETRY_AFTER, status == HttpErrors.UNAVAILABLE ? HttpErrors.SOON : null)
                 .entity(HttpErrors.body(status, detail))
                 .build();
     }

@@ -17,6 +17,11 @@ public final class HttpErrors {
             "the path does not have this method; the header Allow lists its methods";
 
     static final String MEDIA_TYPE = "application/problem+json";
+    static final int UNAVAILABLE = 503;
+    static final String RETRY_AFTER = "Retry-After";
+    /** In seconds. */
+    static final String SOON = "1";
+
     private static final int LONGEST_DETAIL = 1000;
     private static final long CLOSE_DELAY_MILLIS = 2000;
 
@@ -26,14 +31,20 @@ public final class HttpErrors {
         send(request, error.status(), String.valueOf(error.getMessage()));
     }
 
-    /** Sends the response, and closes the connection if a body may follow, because the body is not read. */
+    /**
+     * Sends the response, and closes the connection if a body may follow, because the body is not read. With status 503 a client is told when
+     * to try again.
+     */
     public static void send(RoutingContext request, int status, String detail) {
         if (mayHaveBody(request)) {
             request.response().putHeader(HttpHeaders.CONNECTION, HttpHeaders.CLOSE);
             request.addEndHandler(_ -> closeIfBodyFollows(request));
         }
-        request.response()
-                .setStatusCode(status)
+        var response = request.response();
+        if (status == UNAVAILABLE && !response.headers().contains(RETRY_AFTER)) {
+            response.putHeader(RETRY_AFTER, SOON);
+        }
+        response.setStatusCode(status)
                 .putHeader(HttpHeaders.CONTENT_TYPE, MEDIA_TYPE)
                 .end(Buffer.buffer(body(status, detail)));
     }

@@ -5,29 +5,28 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.genv.enforcer.api.security.ApiException;
+import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class FleetMemoryTest {
     private static final HostBuilder HOST = host("a").devices(1).with(process(7).uses(0));
 
     @Test
-    void refusesAFleetAboveTheLimitInWhichTheLastSnapshotOfAHostCounts() {
+    void refusesAFleetAboveItsShareOfTheHeap() {
         var bytes = bytesFor(HOST);
-        var memory = new FleetMemory(0, 8 * bytes, "choose less");
-        memory.hold("a", HOST.snapshot());
-        memory.hold("a", HOST.snapshot());
-        assertThatThrownBy(() -> memory.hold("b", HOST.snapshot()))
+        FleetMemory.check(fleet(HOST), 8 * bytes);
+        assertThatThrownBy(() -> FleetMemory.check(fleet(HOST, host("b").with(process(8))), 8 * bytes))
                 .isInstanceOf(ApiException.class)
-                .hasMessageEndingWith("; choose less");
-        memory.hold("b", null);
-        assertThatThrownBy(() -> new FleetMemory(1, 8 * bytes, "").hold("a", HOST.snapshot()))
-                .isInstanceOf(ApiException.class);
+                .hasMessageEndingWith("; send the snapshots of fewer hosts");
     }
 
     private static long bytesFor(HostBuilder host) {
-        var memory = new FleetMemory(0, Long.MAX_VALUE, "");
-        memory.hold("a", host.snapshot());
-        return memory.bytes();
+        return FleetMemory.bytes(fleet(host));
+    }
+
+    private static Fleet fleet(HostBuilder... hosts) {
+        return new Fleet(Stream.of(hosts).map(HostBuilder::snapshot).toList(), true);
     }
 }

@@ -7,10 +7,8 @@ import static io.restassured.RestAssured.given;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.hamcrest.Matchers.contains;
 import static org.hamcrest.Matchers.equalTo;
-import static org.hamcrest.Matchers.greaterThan;
 import static org.hamcrest.Matchers.hasItem;
 import static org.hamcrest.Matchers.hasSize;
-import static org.hamcrest.Matchers.nullValue;
 import static org.hamcrest.Matchers.startsWith;
 
 import dev.genv.enforcer.model.Snapshot;
@@ -33,51 +31,12 @@ import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
-/** {@code POST /plan?since=} and {@code GET /report} about a recorded hour. */
+/** {@code GET /report} about a recorded hour. */
 @QuarkusTest
 @Tag("quarkus")
 @TestProfile(PastResourcesTest.RecordingNode.class)
 class PastResourcesTest {
-    private static final String QUOTA = "{\"policy\": {\"max_devices_per_user\": 2}}";
-    private static final String STRAYS = "{\"policy\": {\"non_env_processes\": true}}";
-
-    /** A period before the oldest record begins with it. */
-    @ParameterizedTest
-    @ValueSource(strings = {"2026-10-01T08:00:00Z", "2020-01-01T00:00:00Z"})
-    void replaysThePastByUser(String since) {
-        var answer = replay("since=" + since, QUOTA).statusCode(200).body("instants", greaterThan(1));
-
-        assertThat(answer.extract().asString().replaceAll("\"(to|instants)\":[^,]*,", ""))
-                .isEqualTo("""
-                    {"recorded_since":"2026-10-01T08:00:00Z","from":"2026-10-01T08:00:00Z","complete":true,
-                    "totals":{"users":1,"terminations":1,"detachments":1},
-                    "users":[{"user":"raz","terminations":1,"detachments":1,"omitted":0,"actions":[
-                    {"type":"terminate","at":"2026-10-01T08:30:30Z","host":"gpu-1","rules":["max-devices-per-user"],
-                    "message":"User raz is using 3 devices which is 1 more than the maximum allowed",
-                    "pid":13,"start_time":1179732,"uid":1000,"command":"python","environment":"3","devices":[2]},
-                    {"type":"detach","at":"2026-10-01T08:30:30Z","host":"gpu-1","rules":["max-devices-per-user"],
-                    "message":"User raz is using 3 devices which is 1 more than the maximum allowed","environment":"3","device":2}]}]}\
-                    """.replace("\n", ""));
-    }
-
-    @Test
-    void periodWithoutRecordsIsEmpty() {
-        replay("since=2020-01-01T00:00:00Z&until=2020-02-01T00:00:00Z", STRAYS)
-                .statusCode(200)
-                .body("recorded_since", equalTo(RecordingNode.FIRST.toString()))
-                .body("from", nullValue())
-                .body("to", nullValue())
-                .body("users", hasSize(0));
-    }
-
-    @Test
-    void withoutAPolicyTheRunningOneIsReplayed() {
-        replay("since=" + RecordingNode.FIRST, "{}").statusCode(200).body("totals.terminations", equalTo(0));
-    }
-
     @Test
     void reportsHoursByUserAndHost() {
         var answer = report(
@@ -134,14 +93,6 @@ class PastResourcesTest {
                 .body("to", equalTo(begin.plusDays(2).toInstant().minusMillis(1).toString()));
     }
 
-    private static ValidatableResponse replay(String query, String body) {
-        return given().contentType("application/json")
-                .urlEncodingEnabled(false)
-                .body(body)
-                .post("/plan?" + query)
-                .then();
-    }
-
     private static ValidatableResponse report(String query) {
         return given().get("/report?" + query).then();
     }
@@ -181,8 +132,6 @@ class PastResourcesTest {
                 throw new UncheckedIOException(e);
             }
             return Map.of(
-                    // A replay acts in cycles, and the other tests have one a day.
-                    "genv.enforcer.interval", INTERVAL.toSeconds() + "s",
                     "genv.enforcer.data-dir", DATA.toString(),
                     "genv.enforcer.state-dir", FOLDER.resolve("genv").toString(),
                     "genv.enforcer.nvidia-smi", FOLDER.resolve("bin/nvidia-smi").toString());

@@ -146,7 +146,7 @@ class PageAccessibilityIT extends PageSuite {
 
     /** What another policy would do, and the report with its timeline as a chart and as a table. */
     private static void showResults(Window window, Consumer<Window> check) {
-        window.open("#/plan?env-devices=on&limit=0&period=now");
+        window.open("#/plan?env-devices=on&max-devices-per-user=0");
         window.awaitText("#plan-result", "violation");
         check.accept(window);
         window.answer("**/report?*", 200, "application/json", """
