@@ -22,7 +22,6 @@ import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.Rules;
@@ -35,7 +34,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -137,7 +135,7 @@ final class LargePast implements AutoCloseable {
                     }
                 }
                 recorder.record(cycle(snapshots));
-                database.call(_ -> true); // as long as this takes, the recorder would replace what it has not written
+                database.call(_ -> true); // waits until it is written
                 passed = passed.plus(INTERVAL);
             }
         }
@@ -145,14 +143,11 @@ final class LargePast implements AutoCloseable {
 
     private CycleReport cycle(Snapshot... snapshots) {
         var at = begin.plus(passed);
-        var observed = Arrays.stream(snapshots)
-                .map(snapshot -> snapshot.with(HostDetails.reached("boot", 1_000_000 + passed.toMillis() / 10)))
-                .toList();
         return new CycleReport(
                 at,
                 Duration.ZERO,
                 CycleResult.SUCCESS,
-                new Fleet(observed, true),
+                new Fleet(List.of(snapshots), true),
                 Plan.EMPTY,
                 List.of(),
                 List.of(),

@@ -21,7 +21,7 @@ import java.util.Map;
 import java.util.regex.Pattern;
 
 /**
- * What a large past costs: the size of the database, the start of the packaged program with it, a report and replays, and the resident
+ * What a large past costs: the size of the database, the start of the packaged program with it, a report, and the resident
  * memory. {@code -Devents}, {@code -Ddays} and {@code -Dhosts} set how large the past is.
  */
 public final class PastBenchmark {
@@ -31,7 +31,6 @@ public final class PastBenchmark {
     private static final Pattern LISTENING = Pattern.compile("Listening on: (http://127\\.0\\.0\\.1:[0-9]+)");
     private static final Pattern MEMORY = Pattern.compile("(?m)^Vm(HWM|RSS):\\s+([0-9]+) kB$");
     private static final Pattern FAILURE = Pattern.compile(" WARN | ERROR |OutOfMemoryError");
-    private static final String POLICY = "{\"policy\": {\"max_devices_per_user\": 100}}";
     private static final Duration LONGEST = Duration.ofMinutes(5);
 
     private final Process process;
@@ -118,27 +117,20 @@ public final class PastBenchmark {
         await().atMost(LONGEST).pollInterval(Duration.ofMillis(100)).until(() -> cycles.count() > 0);
         print("resident after the first cycle", memory());
         var month = end.minus(Duration.ofDays(30));
-        request("report of 30 days", "GET", "/report?from=" + month);
-        request("replay of one day", "POST", "/plan?since=" + end.minus(Duration.ofDays(1)));
-        request("replay of 30 days", "POST", "/plan?since=" + month);
-        print("resident after these", memory());
+        request("report of 30 days", "/report?from=" + month);
+        print("resident after it", memory());
         print(
                 "load",
                 "%.1f".formatted(ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage()));
     }
 
-    private void request(String name, String method, String target) throws IOException, InterruptedException {
+    private void request(String name, String target) throws IOException, InterruptedException {
         var match = LISTENING.matcher(Files.readString(out));
         if (!match.find()) {
             throw new IOException("the service does not listen: " + Files.readString(out));
         }
-        var body = method.equals("GET")
-                ? HttpRequest.BodyPublishers.noBody()
-                : HttpRequest.BodyPublishers.ofString(POLICY);
         var request = HttpRequest.newBuilder(URI.create(match.group(1) + target))
-                .header("Content-Type", "application/json")
                 .timeout(LONGEST)
-                .method(method, body)
                 .build();
         try (var client = HttpClient.newHttpClient()) {
             var begin = System.nanoTime();

@@ -51,7 +51,7 @@ public final class Database implements AutoCloseable {
     /** The size of the write-ahead log above which it is copied to the database, when nothing waits. */
     private static final long LARGEST_LOG = 4 << 20;
 
-    private static final int VERSION = 4;
+    private static final int VERSION = 5;
     /** A database without tables has at most so many pages. */
     private static final int EMPTY_PAGES = 2;
 

@@ -19,18 +19,15 @@ public final class Retention {
     private static final int MOST_STEPS = 20;
 
     private static final Duration BY_AGE = Duration.ofHours(1);
-    /** How long pictures need the same whole one. */
-    private static final Duration LONGEST_GROUP = Duration.ofHours(6);
+    /** So many free pages are kept for new rows, and so many of the others are taken from the file in a cycle. */
+    private static final int FREE_PAGES = 1000;
 
-    private static final int FREED_PAGES = 1000;
     /** The estimated size of a row of usage. */
     private static final int USAGE_BYTES = 100;
 
     private final long maxBytes;
     private final Duration maxAge;
     private @Nullable Instant lastByAge;
-    /** Whether rows were deleted whose pages may be free. */
-    private boolean hasFreed;
 
     /**
      * A kind of rows, and its part of the database in sixteenths. An eighth each is for usage, for the history, and for indexes and
@@ -40,8 +37,8 @@ public final class Retention {
      */
     private record Kind(String table, int sixteenths, String oldest) {
         /** Deletes the oldest rows that the condition permits. */
-        static Kind of(String table, int sixteenths, String condition, String order) {
-            return new Kind(table, sixteenths, """
+        Kind(String table, int sixteenths, String condition, String order) {
+            this(table, sixteenths, """
                     rowid IN (SELECT its FROM (
                         SELECT rowid AS its, SUM(bytes) OVER (ORDER BY %3$s, rowid) - bytes AS older FROM (
                             SELECT rowid, * FROM %1$s WHERE host = ?1 AND owner = ?2 AND %2$s ORDER BY %3$s, rowid LIMIT 500))
@@ -51,14 +48,9 @@ public final class Retention {
     }
 
     private static final List<Kind> KINDS = List.of(
-            Kind.of("event", 2, "TRUE", "sequence"),
-            Kind.of("action", 1, "outcome <> 'perhaps'", "id"),
-            Kind.of("violation", 1, "resolved IS NOT NULL", "resolved"),
-            // A whole picture goes together with those that need it.
-            new Kind("observation", 6, """
-                    host = ?1 AND ?2 = '' AND ?3 > 0 AND id <
-                        (SELECT id FROM observation WHERE host = ?1 AND base IS NULL ORDER BY id LIMIT 1 OFFSET 1)
-                    """));
+            new Kind("event", 6, "TRUE", "sequence"),
+            new Kind("action", 2, "outcome <> 'perhaps'", "id"),
+            new Kind("violation", 2, "resolved IS NOT NULL", "resolved"));
 
     /**
      * Creates the limits.
@@ -84,10 +76,9 @@ public final class Retention {
     /** Deletes what is above the limits, as far as a cycle has time for it. */
     void apply(Sql sql, Instant now) throws SQLException {
         keepShares(sql, MOST_STEPS);
-        hasFreed |= deleteOld(sql, now);
-        if (hasFreed) {
-            sql.execute("PRAGMA incremental_vacuum(%d)".formatted(FREED_PAGES));
-            hasFreed = false;
+        deleteOld(sql, now);
+        if (sql.number("PRAGMA freelist_count") > FREE_PAGES) {
+            sql.vacuum(FREE_PAGES);
         }
     }
 
@@ -104,7 +95,6 @@ public final class Retention {
                 if (surplus <= 0 || !deleteOldest(sql, kind, surplus + part / 32)) {
                     break;
                 }
-                hasFreed = true;
             }
         }
     }
@@ -147,21 +137,21 @@ public final class Retention {
     }
 
     /** Deletes by age once an hour. A clock that is ahead for a moment deletes nothing: the earlier time counts. */
-    private boolean deleteOld(Sql sql, Instant now) throws SQLException {
+    private void deleteOld(Sql sql, Instant now) throws SQLException {
         var last = lastByAge;
         if (last != null && Duration.between(last, now).abs().compareTo(BY_AGE) < 0) {
-            return false;
+            return;
         }
         lastByAge = now;
         var trusted = last == null || now.isBefore(last.plus(BY_AGE.multipliedBy(2))) ? now : last;
         var oldest = trusted.minus(maxAge).toEpochMilli();
         // The order of the events is that of their time, and there is no index of the time.
-        sql.update(
-                "DELETE FROM event WHERE sequence < (SELECT sequence FROM event WHERE at >= ? ORDER BY sequence LIMIT 1)",
-                oldest);
+        sql.update("""
+                DELETE FROM event WHERE sequence < COALESCE(
+                    (SELECT sequence FROM event WHERE at >= ? ORDER BY sequence LIMIT 1), (SELECT MAX(sequence) + 1 FROM event))
+                """, oldest);
         sql.update("DELETE FROM action WHERE at < ?", oldest);
         sql.update("DELETE FROM violation WHERE resolved < ?", oldest);
-        sql.update("DELETE FROM observation WHERE at < ?", oldest - LONGEST_GROUP.toMillis());
         sql.update("DELETE FROM usage WHERE hour < ?", oldest);
         sql.update("DELETE FROM observed WHERE hour < ?", oldest);
         sql.update("DELETE FROM size WHERE bytes = 0");
@@ -170,6 +160,5 @@ public final class Retention {
                 step++) {
             deleteOldestUsage(sql);
         }
-        return true;
     }
 }

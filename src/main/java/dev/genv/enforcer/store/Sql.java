@@ -43,6 +43,13 @@ public record Sql(Connection connection) {
         }
     }
 
+    /** Takes at most so many free pages from the file: one in a step, whose row has no columns, so that {@link #execute} takes only one. */
+    void vacuum(int pages) throws SQLException {
+        try (var statement = connection.createStatement()) {
+            statement.executeUpdate("PRAGMA incremental_vacuum(%d)".formatted(pages));
+        }
+    }
+
     /** Returns what the reader makes of the rows. */
     public <T> List<T> query(String sql, RowReader<T> reader, @Nullable Object... values) throws SQLException {
         try (var statement = prepare(sql, values);

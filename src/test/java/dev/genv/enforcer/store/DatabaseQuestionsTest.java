@@ -33,6 +33,8 @@ class DatabaseQuestionsTest {
         update("INSERT INTO usage VALUES (0, 'gpu-1', 'raz', 10, 4, 3)");
         execute("schema-2.sql");
         execute("schema-3.sql");
+        execute("schema-4.sql");
+        execute("schema-5.sql");
         questions = COMMAND.matcher(Files.readString(PAGE))
                 .results()
                 .map((MatchResult command) -> command.group(1))

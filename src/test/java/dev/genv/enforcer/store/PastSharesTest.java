@@ -77,7 +77,7 @@ class PastSharesTest extends StoreFixture {
         assertThat(query("SELECT MAX(LENGTH(entry)) FROM violation"))
                 .as("texts are cut")
                 .isLessThan(4_000);
-        assertThat(query("SELECT SUM(bytes) FROM event")).isLessThanOrEqualTo(maxBytes / 8);
+        assertThat(query("SELECT SUM(bytes) FROM event")).isLessThanOrEqualTo(maxBytes / 16 * 6);
         assertThat(query("SELECT COUNT(*) FROM size WHERE bytes <> (SELECT TOTAL(bytes) FROM event WHERE event.host ="
                         + " size.host AND event.owner = size.owner) AND kind = 'event'"))
                 .isZero();

@@ -108,10 +108,8 @@ final class ReportQueries {
         return new ReportView(
                 period.from(),
                 period.to(),
-                recordedSince().orElse(null),
-                number("SELECT at FROM event ORDER BY sequence LIMIT 1")
-                        .map(Instant::ofEpochMilli)
-                        .orElse(null),
+                instant("SELECT min(hour) FROM observed"),
+                instant("SELECT at FROM event ORDER BY sequence LIMIT 1"),
                 number("SELECT 1 FROM meta WHERE key = 'damaged' AND CAST(value AS INTEGER) > ?", from)
                         .isEmpty(),
                 rows(hours(OBSERVED), (key, sums) -> new HostHours(key.other, hours(sums[0]))),
@@ -135,15 +133,6 @@ final class ReportQueries {
             var all = counts.getOrDefault(key, new long[COUNT_COLUMNS]);
             return new UserTotals(key.name(), its[0], its[1], its[2], its[3], its[4], its[5], all[0], all[1], all[2]);
         });
-    }
-
-    /** An hour is recorded from the first picture in it. */
-    private Optional<Instant> recordedSince() throws StoreException {
-        var picture = number("SELECT min(at) FROM observation");
-        return number("SELECT min(hour) FROM observed")
-                .filter(hour -> picture.isEmpty() || hour + HOUR <= picture.get())
-                .or(() -> picture)
-                .map(Instant::ofEpochMilli);
     }
 
     /** Adds up every hour that overlaps the period. */
@@ -196,6 +185,10 @@ final class ReportQueries {
                         part,
                         from,
                         to));
+    }
+
+    private @Nullable Instant instant(String sql) throws StoreException {
+        return number(sql).map(Instant::ofEpochMilli).orElse(null);
     }
 
     private Optional<Long> number(String sql, Object... values) throws StoreException {

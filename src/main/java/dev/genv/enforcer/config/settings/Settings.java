@@ -229,8 +229,8 @@ public record Settings(
         Optional<Path> dataDir();
 
         /**
-         * Largest size of the database in its folder. Three eighths of it are for recorded observations, a quarter for violations, actions
-         * and events, and an eighth for the history. Above these limits, the service deletes the oldest entries of the user
+         * Largest size of the database in its folder. Five eighths of it are for violations, actions and events, an eighth for the
+         * usage, and an eighth for the history. Above these limits, the service deletes the oldest entries of the user
          * with the most bytes on the host with the most.
          */
         @WithDefault("256MiB")
