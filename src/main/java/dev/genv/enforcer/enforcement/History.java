@@ -170,11 +170,6 @@ public final class History {
         return observed.with(appearances).with(idle.record(observed.snapshots(), recordedAt));
     }
 
-    /** Records that the state of a host was still the same when it was read at this time, in clock ticks since boot. */
-    public void recordUnchanged(String host, long at) {
-        ticks.computeIfPresent(host, (_, last) -> Math.max(last, at));
-    }
-
     /**
      * Records the plan that follows from the last observation, once.
      *

@@ -4,6 +4,7 @@ import dev.genv.enforcer.model.Membership.MembershipSource;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -16,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param membershipBy by what the membership was decided
  * @param usage one entry for each device, in the order of the devices
  * @param immunity why it is never terminated; null if it may be
- * @param workload what it belongs to besides; null in a recorded observation
+ * @param workload what it belongs to besides. Null, as in the records of earlier versions, is not known
  * @param user whose it is by its real uid; null if no name is known, or if a container shows that the uid may be anybody's
  * @param owner the uid of the account whose it is: its real uid, or for a subordinate uid (subuid(5)) that of the user who has it; null if
  *     unknown, as in the records of earlier versions
@@ -39,10 +40,10 @@ public record GpuProcess(
         @Nullable Long rangeOwner,
         @Nullable Set<Integer> excused) {
 
-    /** Creates a process of its real uid with the membership that its environ names, that no environment excuses. */
+    /** Creates a process of its real uid with the membership that its environ names, in no container, that no environment excuses. */
     public GpuProcess(
             ProcessId id, @Nullable Long uid, String command, Membership membership, List<DeviceUsage> usage) {
-        this(id, uid, command, membership, MembershipSource.ENVIRON, usage, null, null, null, uid, null, Set.of());
+        this(id, uid, command, membership, MembershipSource.ENVIRON, usage, null, Workload.NONE, null, uid, null, Set.of());
     }
 
     public GpuProcess {
@@ -50,11 +51,17 @@ public record GpuProcess(
         usage = usage.stream()
                 .sorted(Comparator.comparingInt(DeviceUsage::device))
                 .toList();
+        workload = Objects.requireNonNullElse(workload, Workload.UNKNOWN);
         excused = excused == null ? Set.of() : Set.copyOf(excused);
     }
 
+    @Override
+    public Workload workload() {
+        return Objects.requireNonNull(workload);
+    }
+
     public GpuProcess excusedOn(Set<Integer> devices) {
-        return with(membership, membershipBy, usage, workload, user, devices);
+        return with(membership, membershipBy, user, devices);
     }
 
     public boolean isExcusedOn(int device) {
@@ -67,29 +74,20 @@ public record GpuProcess(
     }
 
     public GpuProcess with(Membership other, MembershipSource by) {
-        return with(other, by, usage, workload, user, excused);
-    }
-
-    public GpuProcess withUsage(List<DeviceUsage> other) {
-        return with(membership, membershipBy, other, workload, user, excused);
+        return with(other, by, user, excused);
     }
 
     public GpuProcess withUser(User other) {
-        return with(membership, membershipBy, usage, workload, other, excused);
-    }
-
-    public GpuProcess withoutWorkload() {
-        return workload == null ? this : with(membership, membershipBy, usage, null, user, excused);
+        return with(membership, membershipBy, other, excused);
     }
 
     private GpuProcess with(
             Membership its,
             MembershipSource by,
-            List<DeviceUsage> uses,
-            @Nullable Workload what,
             @Nullable User who,
             @Nullable Set<Integer> devices) {
-        return new GpuProcess(id, uid, command, its, by, uses, immunity, what, who, owner, rangeOwner, devices);
+        return new GpuProcess(
+                id, uid, command, its, by, usage, immunity, workload, who, owner, rangeOwner, devices);
     }
 
     /** Whether it is known whose it is. In a container of root, or if that is unknown, a uid may be anybody's, and only a subordinate one shows it. */
@@ -112,7 +110,7 @@ public record GpuProcess(
 
     /** Whether root put it into a container or a pod. */
     public Ternary inContainerOfRoot() {
-        return workload == null ? Ternary.NO : workload.inContainerOfRoot();
+        return workload().inContainerOfRoot();
     }
 
     /** Returns the uid of the account whose it is, or else its real uid; null if neither is known. */
@@ -243,6 +241,8 @@ public record GpuProcess(
             @Nullable Pod pod,
             @Nullable SlurmJob slurmJob,
             @Nullable Boolean isWhole) {
+        /** That of a process in no container, pod and job. */
+        public static final Workload NONE = new Workload(null, null, null, null, true);
         /** That of a process whose cgroup was not read. */
         public static final Workload UNKNOWN = new Workload(null, null, null, null, false);
 

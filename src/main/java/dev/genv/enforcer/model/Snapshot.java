@@ -78,37 +78,24 @@ public record Snapshot(
     }
 
     public Snapshot withProblems(List<Problem> others) {
-        return with(processes, unexplained, devices, others, details);
-    }
-
-    public Snapshot withProcesses(List<GpuProcess> others) {
-        return with(others, unexplained, devices, problems, details);
+        return with(unexplained, others, details);
     }
 
     public Snapshot with(Unexplained other) {
-        return with(processes, other, devices, problems, details);
-    }
-
-    public Snapshot withDevices(List<Device> others) {
-        return with(processes, unexplained, others, problems, details);
+        return with(other, problems, details);
     }
 
     public Snapshot with(HostDetails other) {
-        return with(processes, unexplained, devices, problems, other);
+        return with(unexplained, problems, other);
     }
 
-    private Snapshot with(
-            List<GpuProcess> otherProcesses,
-            Unexplained otherUnexplained,
-            List<Device> otherDevices,
-            List<Problem> otherProblems,
-            HostDetails otherDetails) {
+    private Snapshot with(Unexplained otherUnexplained, List<Problem> otherProblems, HostDetails otherDetails) {
         return new Snapshot(
                 host,
-                otherProcesses,
+                processes,
                 otherUnexplained,
                 environments,
-                otherDevices,
+                devices,
                 listedDevices,
                 missing,
                 otherProblems,

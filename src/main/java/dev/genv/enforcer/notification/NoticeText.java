@@ -305,9 +305,9 @@ public record NoticeText(
     }
 
     /** In a container its user does not know the pid, so the message also names what the user has started. */
-    private static String workload(@Nullable Workload workload) {
-        var job = workload == null ? null : workload.slurmJob();
-        var container = workload == null ? null : workload.container();
+    private static String workload(Workload workload) {
+        var job = workload.slurmJob();
+        var container = workload.container();
         return (job == null ? "" : ", Slurm job " + SafeText.escape(job.id()))
                 + (container == null ? "" : ", container " + SafeText.escape(shortId(container.id())));
     }

@@ -156,9 +156,8 @@ public final class AccountReader {
          * one, or else the first one by its name. In a container of root, or if that is unknown, only a subordinate uid shows whose process it is.
          */
         @Nullable
-        User userOf(@Nullable Long owner, @Nullable Long uid, @Nullable Workload workload, RecordedNames recorded) {
-            if (owner == null
-                    || (owner.equals(uid) && workload != null && workload.inContainerOfRoot() != Ternary.NO)) {
+        User userOf(@Nullable Long owner, @Nullable Long uid, Workload workload, RecordedNames recorded) {
+            if (owner == null || (owner.equals(uid) && workload.inContainerOfRoot() != Ternary.NO)) {
                 return null;
             }
             var names = accounts.namesOf(owner);

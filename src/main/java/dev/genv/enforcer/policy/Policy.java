@@ -12,7 +12,6 @@ import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -57,13 +56,6 @@ public final class Policy {
     public Limits limitsOf(RuleDefinition rule) {
         var config = configOf(rule);
         return config.mode() == RuleMode.OFF ? Limits.NONE : config.limits();
-    }
-
-    /** Whether one of these rules can find violations. */
-    public boolean checksAnyOf(RuleDefinition... rules) {
-        return Arrays.stream(rules)
-                .anyMatch(rule -> modeOf(rule) != RuleMode.OFF
-                        && !(rule.hasLimit() && limitsOf(rule).equals(Limits.NONE)));
     }
 
     /**

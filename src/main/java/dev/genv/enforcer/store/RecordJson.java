@@ -1,9 +1,7 @@
 package dev.genv.enforcer.store;
 
-import com.fasterxml.jackson.annotation.JacksonInject;
 import com.fasterxml.jackson.annotation.JsonAlias;
 import com.fasterxml.jackson.annotation.JsonAutoDetect.Visibility;
-import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
 import com.fasterxml.jackson.annotation.JsonValue;
 import com.fasterxml.jackson.annotation.PropertyAccessor;
@@ -12,17 +10,13 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadConstraints;
-import com.fasterxml.jackson.databind.AnnotationIntrospector;
 import com.fasterxml.jackson.databind.DeserializationContext;
 import com.fasterxml.jackson.databind.DeserializationFeature;
-import com.fasterxml.jackson.databind.InjectableValues;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.SerializerProvider;
 import com.fasterxml.jackson.databind.deser.std.StdDeserializer;
-import com.fasterxml.jackson.databind.introspect.AnnotatedMember;
-import com.fasterxml.jackson.databind.introspect.NopAnnotationIntrospector;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.jsontype.NamedType;
 import com.fasterxml.jackson.databind.module.SimpleModule;
@@ -33,24 +27,17 @@ import dev.genv.enforcer.genv.NullableComponents;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Membership.MembershipSource;
 import dev.genv.enforcer.model.SafeText;
-import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.Snapshot.HostDetails;
-import dev.genv.enforcer.model.Snapshot.Unexplained;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.Rules;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 import org.jboss.logging.Logger;
-import org.jspecify.annotations.Nullable;
 
 /** The JSON of the database. A record of another version is read if it has every component that this version needs. */
-public final class RecordJson {
+final class RecordJson {
     private static final Logger LOG = Logger.getLogger(RecordJson.class);
     private static final int DEEPEST = 64;
     private static final int LONGEST_TEXT = 16 << 20;
@@ -59,22 +46,18 @@ public final class RecordJson {
 
     private RecordJson() {}
 
-    public static byte[] write(Object fields) {
-        try {
-            return MAPPER.writeValueAsBytes(fields);
-        } catch (JsonProcessingException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    public static String text(Object value) {
-        return new String(write(value), StandardCharsets.UTF_8);
+    static String text(Object value) {
+        return text(MAPPER, value);
     }
 
     /** Returns a record whose texts are cut, because users choose their length. */
     static String bounded(Object value) {
+        return text(BOUNDED, value);
+    }
+
+    private static String text(ObjectMapper mapper, Object value) {
         try {
-            return BOUNDED.writeValueAsString(value);
+            return mapper.writeValueAsString(value);
         } catch (JsonProcessingException e) {
             throw new UncheckedIOException(e);
         }
@@ -91,23 +74,10 @@ public final class RecordJson {
         });
     }
 
-    public static void write(OutputStream out, Object fields) throws IOException {
-        MAPPER.writeValue(out, fields);
-    }
-
     /** Returns a record; empty if this version cannot read it. */
     static <T> Optional<T> read(String json, Class<T> type) {
-        return read(type, () -> MAPPER.readValue(json, type));
-    }
-
-    /** Returns a record; empty if this version cannot read it. */
-    public static <T> Optional<T> read(byte[] json, Class<T> type) {
-        return read(type, () -> MAPPER.readValue(json, type));
-    }
-
-    private static <T> Optional<T> read(Class<T> type, Callable<T> reader) {
         try {
-            return Optional.ofNullable(reader.call());
+            return Optional.ofNullable(MAPPER.readValue(json, type));
         } catch (Exception e) { // a record may refuse a component
             LOG.debugf(e, "A record of the database is not a %s of this version", type.getName());
             return Optional.empty();
@@ -131,14 +101,11 @@ public final class RecordJson {
                 .enable(DeserializationFeature.FAIL_ON_NUMBERS_FOR_ENUMS)
                 .disable(SerializationFeature.WRITE_DATES_AS_TIMESTAMPS)
                 .disable(SerializationFeature.WRITE_DURATIONS_AS_TIMESTAMPS)
-                .annotationIntrospector(AnnotationIntrospector.pair(new NullableComponents(), new NoDetails()))
+                .annotationIntrospector(new NullableComponents())
                 .addModule(new Jdk8Module())
                 .addModule(new JavaTimeModule())
                 .addModule(module())
                 .build();
-        mapper.setInjectableValues(new InjectableValues.Std()
-                .addValue(HostDetails.class, HostDetails.NONE)
-                .addValue(Unexplained.class, Unexplained.NONE));
         return mapper.setDefaultSetterInfo(NullableComponents.REFUSE_NULL);
     }
 
@@ -155,7 +122,6 @@ public final class RecordJson {
                 new NamedType(Action.Terminate.class, "terminate"),
                 new NamedType(Action.Detach.class, "detach"));
         module.setMixInAnnotation(RuleDefinition.class, RuleForm.class);
-        module.setMixInAnnotation(Snapshot.class, WithoutDetails.class);
         module.addDeserializer(RuleDefinition.class, new RuleReader());
         module.setMixInAnnotation(MembershipSource.class, SourceForm.class);
         return module;
@@ -163,23 +129,6 @@ public final class RecordJson {
 
     @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "form")
     private interface Form {}
-
-    /** The database does not store what was observed of the host itself, and the unexplained memory. */
-    @JsonIgnoreProperties({"details", "unexplained"})
-    private interface WithoutDetails {}
-
-    /** Has a snapshot of the database no details. */
-    static final class NoDetails extends NopAnnotationIntrospector {
-        private static final long serialVersionUID = 1L;
-
-        @Override
-        public JacksonInject.@Nullable Value findInjectableValue(AnnotatedMember member) {
-            var type = member.getRawType();
-            return type.equals(HostDetails.class) || type.equals(Unexplained.class)
-                    ? JacksonInject.Value.forId(type.getName())
-                    : null;
-        }
-    }
 
     private interface RuleForm {
         @JsonValue

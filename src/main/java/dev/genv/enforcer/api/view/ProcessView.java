@@ -3,6 +3,7 @@ package dev.genv.enforcer.api.view;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Workload;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** A process as the API shows it. */
@@ -29,10 +30,7 @@ public record ProcessView(
                 process.userName(),
                 user == null ? null : user.by().label(),
                 new MembershipView(process.membershipBy().label()),
-                Optional.ofNullable(process.workload())
-                        .filter(workload -> !workload.equals(Workload.UNKNOWN))
-                        .map(WorkloadView::of)
-                        .orElse(null));
+                WorkloadView.of(process.workload()));
     }
 
     /** What a process belongs to besides its environment. Each part is null if there is none or it is unknown. */
@@ -48,7 +46,10 @@ public record ProcessView(
 
         public record SlurmJobView(String id) {}
 
-        private static WorkloadView of(Workload workload) {
+        private static @Nullable WorkloadView of(Workload workload) {
+            if (Set.of(Workload.NONE, Workload.UNKNOWN).contains(workload)) {
+                return null;
+            }
             return new WorkloadView(
                     workload.cgroup(),
                     Optional.ofNullable(workload.container())

@@ -8,7 +8,6 @@ import static org.assertj.core.api.Assertions.within;
 import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import com.icegreen.greenmail.util.GreenMail;
 import com.icegreen.greenmail.util.ServerSetup;
 import dev.genv.enforcer.e2e.Node;
@@ -51,7 +50,6 @@ class FastDayIT extends NodeSuite {
     private static final Duration INTERVAL = Duration.ofMinutes(3);
     private static final Duration MOST_OF_A_CYCLE = INTERVAL.multipliedBy(2);
 
-    private static final ObjectMapper JSON = new ObjectMapper();
     private static final Map<String, Integer> USERS = Map.of("alice", 54_011, "bob", 54_012, "carol", 54_013);
     /** Of each device, in percent. MIG has none. */
     private static final List<String> UTILIZATION = List.of("90", "0", "[N/A]", "50");

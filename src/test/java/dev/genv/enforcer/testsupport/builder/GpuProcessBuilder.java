@@ -26,7 +26,7 @@ public final class GpuProcessBuilder {
     private long start = START;
     private Long uid = 1000L;
     private Immunity immunity;
-    private Workload workload;
+    private Workload workload = Workload.NONE;
     private User user;
     private final Set<Integer> excused = new HashSet<>();
     private Membership membership = new Membership.Outside();
