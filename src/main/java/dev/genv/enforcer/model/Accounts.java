@@ -102,6 +102,11 @@ public final class Accounts {
                 : Optional.empty();
     }
 
+    /** Whether a text is this uid, perhaps after a plus sign. */
+    public static boolean isNumber(String text, long uid) {
+        return numberIn(text).filter(number -> number == uid).isPresent();
+    }
+
     /** Returns all names of a uid, because several accounts may share it; empty if the uid is unknown. */
     public Set<String> namesOf(long uid) {
         return names.getOrDefault(uid, Set.of());
@@ -113,7 +118,8 @@ public final class Accounts {
     }
 
     /**
-     * Compares a uid with a user in a setting. A user who is not found may have every uid but root's and those of accounts with another name.
+     * Compares a uid with a user in a setting. A user who is not found may have every uid but root's and those of accounts with another name;
+     * a number also the uid that it is.
      *
      * @param uid null if it is unknown
      */
@@ -123,8 +129,11 @@ public final class Accounts {
         if (known.isPresent()) {
             return uid == null ? Match.UNKNOWN : known.get().equals(uid) ? Match.YES : Match.NO;
         }
-        if (!isConfigured || (uid != null && uid == 0)) {
+        if (!isConfigured) {
             return Match.NO;
+        }
+        if (uid != null && (uid == 0 || isNumber(user, uid))) {
+            return isNumber(user, uid) ? Match.UNKNOWN : Match.NO;
         }
         var accounts = uid == null ? Set.<String>of() : namesOf(uid);
         return accounts.isEmpty()

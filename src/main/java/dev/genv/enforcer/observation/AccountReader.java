@@ -185,7 +185,7 @@ public final class AccountReader {
             nameService.restore(known.others);
             earlier = KnownAccounts.NONE;
         }
-        configured.learn(facts.configured(), ticks, at, findings);
+        configured.learn(facts.configured(), passwd.latest(), ticks, at, findings);
         nameService.learn(facts.asked(), facts.named(), ticks, at, findings);
         var spelled = nameService.spellings();
         if (fromFile != passwd.latest || !fromService.equals(nameService.accounts()) || !spelled.equals(spellings)) {
@@ -286,6 +286,11 @@ public final class AccountReader {
         ParsedFile(Function<String, T> parser, T absent) {
             this.parser = parser;
             latest = absent;
+        }
+
+        /** Returns the last content; empty if it was never read. */
+        Optional<T> latest() {
+            return version.isEmpty() ? Optional.empty() : Optional.of(latest);
         }
 
         /** Reads a new version, and reports if that was not possible. */

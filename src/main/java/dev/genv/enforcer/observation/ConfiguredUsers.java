@@ -68,8 +68,12 @@ public final class ConfiguredUsers {
                 && (!text.matches("\\+?[0-9]+") || Accounts.numberIn(text).isPresent());
     }
 
-    /** Takes over the answers to what was asked. Reports a failure until there is an answer again. */
-    void learn(List<Reading<Long>> readings, long ticks, long at, Findings findings) {
+    /**
+     * Takes over the answers to what was asked. Reports a failure until there is an answer again.
+     *
+     * @param local the accounts of passwd(5); empty if they were never read
+     */
+    void learn(List<Reading<Long>> readings, Optional<Accounts> local, long ticks, long at, Findings findings) {
         if (readings.size() != asked.size()) {
             throw new IllegalArgumentException("not every user is in it");
         }
@@ -84,7 +88,10 @@ public final class ConfiguredUsers {
             var known = answers.get(user);
             var found = known == null ? null : known.found;
             switch (readings.get(i)) {
-                case Reading.Value<Long>(var uid) -> answers.put(user, new Answer(now, new Found(uid, at), true));
+                case Reading.Value<Long>(var uid) ->
+                    answers.put(
+                            user,
+                            new Answer(now, isFromDirectory(user, uid, local) ? new Found(uid, at) : found, true));
                 case Reading.Failed<Long>(var kind, var _) when kind == Failure.NO_TIME -> {}
                 case Reading.Failed<Long>(var kind, var reason) -> {
                     answers.put(user, new Answer(now, found, kind != Failure.SKIPPED));
@@ -101,13 +108,24 @@ public final class ConfiguredUsers {
         pause.report(findings);
     }
 
+    /**
+     * A number is asked for as a name, and then as a uid. If the file of the accounts has this uid, it answers also while a directory that
+     * knows the name is out of reach.
+     */
+    private static boolean isFromDirectory(String user, long uid, Optional<Accounts> local) {
+        return !Accounts.isNumber(user, uid)
+                || local.filter(file -> file.namesOf(uid).isEmpty()).isPresent();
+    }
+
     /** Returns whom to ask for now: those who are not found, and once an hour the others. The file of the accounts answers first. */
     List<String> next(Accounts local) {
         asked = pause.isOver(now)
                 ? configured.stream()
                         .map(ConfiguredUser::user)
                         .distinct()
-                        .filter(user -> NameService.canBeAsked(user) && isDue(user) && isNotIn(local, user))
+                        .filter(user -> NameService.canBeAsked(user)
+                                && isDue(user)
+                                && local.uidOf(user).isEmpty())
                         .sorted(Comparator.comparingLong(this::askedAt))
                         .limit(MOST_ASKED)
                         .toList()
@@ -125,13 +143,6 @@ public final class ConfiguredUsers {
         return answer == null || answer.found == null || now - answer.askedAt >= NameService.HOUR;
     }
 
-    private static boolean isNotIn(Accounts local, String user) {
-        return local.uidOf(user).isEmpty()
-                && Accounts.numberIn(user)
-                        .filter(uid -> !local.namesOf(uid).isEmpty())
-                        .isEmpty();
-    }
-
     /** Returns these accounts with the users of the settings, and reports those who are not found. */
     Accounts resolve(Accounts accounts, Findings findings) {
         var uids = new HashMap<String, Optional<Long>>();
@@ -145,7 +156,7 @@ public final class ConfiguredUsers {
                 }
                 findings.add(
                         ProblemCode.SETTING_USER_UNKNOWN,
-                        "user %s of %s is no account that is known of this host, so %s: give the uid instead, with a plus sign such as +1003"
+                        "user %s of %s is the name of no account that is known of this host, so %s: give the uid instead, with a plus sign such as +1003"
                                 .formatted(
                                         user,
                                         each.setting,
@@ -162,7 +173,7 @@ public final class ConfiguredUsers {
         return accounts.withConfigured(uids);
     }
 
-    /** Without a name service that can be asked, a number is a uid. */
+    /** A number may be the name of an account that is not found. With a plus sign, or if no name service can be asked, it is a uid. */
     private Optional<Long> find(String user, Accounts accounts) {
         var named = accounts.uidOf(user);
         var answer = answers.get(user);
@@ -170,9 +181,8 @@ public final class ConfiguredUsers {
         if (named.isPresent() || found != null) {
             return named.isPresent() || found == null ? named : Optional.of(found.uid());
         }
-        var isCertain = user.startsWith("+") || (answer != null && Boolean.FALSE.equals(answer.isAsked));
-        return Accounts.numberIn(user)
-                .filter(uid -> isCertain || !accounts.namesOf(uid).isEmpty());
+        var isUid = user.startsWith("+") || (answer != null && Boolean.FALSE.equals(answer.isAsked));
+        return isUid ? Accounts.numberIn(user) : Optional.empty();
     }
 
     /** Returns who was found, to continue in another run of the service. */

@@ -62,8 +62,8 @@ final class MemoryRules {
                         The HTTP API has it in MiB.\
                         """),
                     new RuleSetting("max-memory-for-user", RuleSetting.Kind.MEMORY_LIMITS_OF_USERS, """
-                        Limits of single users, instead of the general one. They also apply without a general limit. A uid without an \
-                        account needs a plus sign, such as `+1003`. Separate them by commas or blanks. The HTTP API has them in MiB.\
+                        Limits of single users, instead of the general one. They also apply without a general limit. A uid needs a plus \
+                        sign, such as `+1003`. Separate them by commas or blanks. The HTTP API has them in MiB.\
                         """),
                     new RuleSetting("max-memory-per-user-mode", RuleSetting.Kind.MODE, """
                         Users whose processes use more GPU memory than allowed. `enforce` terminates processes of the user until the rest \

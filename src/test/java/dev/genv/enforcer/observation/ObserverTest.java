@@ -182,7 +182,7 @@ class ObserverTest {
 
             an exempt user who is unknown, and a process of another account
             exempt carol; see; text
-            → usual, without EXEMPT_USERS, SETTING_USER_UNKNOWN → user carol of GENV_ENFORCER_EXEMPT_USERS is no account that is known of this host, so nothing is done to processes and environments that may be this user's: give the uid instead, with a plus sign such as +1003
+            → usual, without EXEMPT_USERS, SETTING_USER_UNKNOWN → user carol of GENV_ENFORCER_EXEMPT_USERS is the name of no account that is known of this host, so nothing is done to processes and environments that may be this user's: give the uid instead, with a plus sign such as +1003
 
             unreadable accounts
             unreadable passwd; see; text
@@ -224,7 +224,7 @@ class ObserverTest {
 
             a directory that hangs: it is asked again after a minute
             exempt svc-infer; directory-is hangs; 812 uid 70011; envs; see; text; directory-of svc-infer:70011; see; hours 1; see; see
-            → 812 of 70011 in a PERHAPS_EXEMPT, without EXEMPT_USERS, PASSWD_UNREADABLE, SETTING_USER_UNKNOWN → user svc-infer of GENV_ENFORCER_EXEMPT_USERS is no account that is known of this host, so nothing is done to processes and environments that may be this user's: give the uid instead, with a plus sign such as +1003 → 812 of 70011 in a PERHAPS_EXEMPT, without EXEMPT_USERS, PASSWD_UNREADABLE, SETTING_USER_UNKNOWN → 812 of 70011 in a PERHAPS_EXEMPT, without EXEMPT_USERS, PASSWD_UNREADABLE, SETTING_USER_UNKNOWN → 812 of 70011 in a EXEMPT
+            → 812 of 70011 in a PERHAPS_EXEMPT, without EXEMPT_USERS, PASSWD_UNREADABLE, SETTING_USER_UNKNOWN → user svc-infer of GENV_ENFORCER_EXEMPT_USERS is the name of no account that is known of this host, so nothing is done to processes and environments that may be this user's: give the uid instead, with a plus sign such as +1003 → 812 of 70011 in a PERHAPS_EXEMPT, without EXEMPT_USERS, PASSWD_UNREADABLE, SETTING_USER_UNKNOWN → 812 of 70011 in a PERHAPS_EXEMPT, without EXEMPT_USERS, PASSWD_UNREADABLE, SETTING_USER_UNKNOWN → 812 of 70011 in a EXEMPT
 
             root is not a user who is unknown
             exempt svc-infer; 812 uid 0; envs
@@ -246,9 +246,29 @@ class ObserverTest {
             exempt 20231234; passwd 20231234:1003 root:0
             → 812 of 20231234 in a EXEMPT, disputed a, 0:a
 
-            a number that is an account's uid
-            exempt 1003
-            → 812 of alice in a EXEMPT, env a, 0:a
+            a number that is the uid of an account in the file: an account of the directory that is not found may have it as its name
+            exempt 1003; 812 uid 70011; envs; see; 812 uid 1003; see; 812 uid 1004; see; directory-of 1003:1003; restart; 812 uid 70011; see
+            → 812 of 70011 in a PERHAPS_EXEMPT, without EXEMPT_USERS, SETTING_USER_UNKNOWN → 812 of alice in a PERHAPS_EXEMPT, without EXEMPT_USERS, SETTING_USER_UNKNOWN → 812 of bob in a, without EXEMPT_USERS, SETTING_USER_UNKNOWN → 812 of 70011 in a PERHAPS_EXEMPT, without EXEMPT_USERS, SETTING_USER_UNKNOWN
+
+            the same, and the directory finds the account of that name: the uid counts no more
+            exempt 1003; directory-of 1003:70011; 812 uid 70011; envs; see; 812 uid 1003; see
+            → 812 of 70011 in a EXEMPT → 812 of alice in a
+
+            the same, while the file cannot be read: it may be what answers
+            exempt 1003; unreadable passwd; directory-of 1003:1003; 812 uid 70011; envs
+            → 812 of 70011 in a PERHAPS_EXEMPT, without EXEMPT_USERS, PASSWD_UNREADABLE, SETTING_USER_UNKNOWN
+
+            the same in a container, of whose host no name service can be asked, and with a plus sign: it is a uid
+            exempt 1003; directory-is container; 812 uid 70011; envs; see; 812 uid 1003; see; directory-is answers; exempt +1003; restart; see
+            → 812 of 70011 in a → 812 of alice in a EXEMPT → 812 of alice in a EXEMPT, without EXEMPT_USERS, SETTING_USER_UNKNOWN
+
+            a number that is a uid of the directory, which therefore answers
+            exempt 70011; directory-of 70011:70011; 812 uid 70011; envs; see; 812 uid 70012; see
+            → 812 of 70011 in a EXEMPT → 812 of 70012 in a
+
+            root by its number
+            exempt 0; 812 uid 0; envs
+            → 812 of root in a PERHAPS_EXEMPT, without EXEMPT_USERS, SETTING_USER_UNKNOWN
 
             a number of which the directory finds nothing: it is a name or a uid
             exempt 70011; 812 uid 70011; envs; see; 812 uid 70012; see; 812 uid 1004; see
@@ -264,11 +284,15 @@ class ObserverTest {
 
             a limit of a user who is unknown holds its rule only
             limited carol; 812 uid 70011; envs; see; text
-            → 812 of 70011 in a, SETTING_USER_UNKNOWN → user carol of GENV_ENFORCER_MAX_MEMORY_FOR_USER is no account that is known of this host, so its rule does nothing to users who may be this one: give the uid instead, with a plus sign such as +1003
+            → 812 of 70011 in a, SETTING_USER_UNKNOWN → user carol of GENV_ENFORCER_MAX_MEMORY_FOR_USER is the name of no account that is known of this host, so its rule does nothing to users who may be this one: give the uid instead, with a plus sign such as +1003
 
             a number in a limit may be the name of an account that is not found: a directory that is out of reach finds nobody
             limited 70011; 812 uid 70011; envs; see; limit-of 70011 70011; limit-of 70011 70012; limited +70011; restart; see; limit-of +70011 70011; limit-of +70011 70012
             → 812 of 70011 in a, SETTING_USER_UNKNOWN → UNKNOWN → UNKNOWN → 812 of 70011 in a, SETTING_USER_UNKNOWN, SETTING_USER_UNKNOWN → YES → NO
+
+            a number in a limit that is the uid of an account in the file
+            limited 1003; 812 uid 70011; envs; see; limit-of 1003 70011; limit-of 1003 1003; limit-of 1003 1004; directory-of 1003:70011; hours 1; see; see; limit-of 1003 70011; limit-of 1003 1003
+            → 812 of 70011 in a, SETTING_USER_UNKNOWN → UNKNOWN → UNKNOWN → NO → 812 of 70011 in a → 812 of 70011 in a → YES → NO
 
             a number in a limit that is the name of an account
             limited 20231234; directory-of 20231234:70011; 812 uid 70011; envs; see; limit-of 20231234 70011; limit-of 20231234 20231234

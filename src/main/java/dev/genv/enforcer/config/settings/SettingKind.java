@@ -90,7 +90,7 @@ public enum SettingKind {
             value -> notices(entries(value.toLowerCase(Locale.ROOT)))),
 
     USER_NAMES(
-            "names or uids of users, such as alice,1003",
+            "names or uids of users, such as alice,+1003",
             value -> Optional.of(entries(value)).filter(users -> users.stream().allMatch(ConfiguredUsers::isUser))),
     PROGRAMS(
             "absolute paths, each with @ and a user, with @*, or with neither, such as"

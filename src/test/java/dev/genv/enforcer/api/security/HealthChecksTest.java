@@ -144,7 +144,8 @@ class HealthChecksTest {
     @Test
     void isNotReadyWhileAnExemptUserIsNotFoundAndSaysWhy() {
         var service = new Service(false, Map.of(), node);
-        var why = new Problem(ProblemCode.SETTING_USER_UNKNOWN, "user svc of GENV_ENFORCER_EXEMPT_USERS is no account");
+        var why = new Problem(
+                ProblemCode.SETTING_USER_UNKNOWN, "user svc of GENV_ENFORCER_EXEMPT_USERS is the name of no account");
         node.observeWith(() -> new Snapshot(
                 "gpu-1", List.of(), List.of(), List.of(), Set.of(), Set.of(SnapshotPart.EXEMPT_USERS), List.of(why)));
         service.afterCycles(1);

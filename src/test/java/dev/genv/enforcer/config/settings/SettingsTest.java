@@ -228,7 +228,7 @@ class SettingsTest {
         PROTECTED_EXECUTABLES    | /opt/a@              | expected absolute paths
         PROTECTED_EXECUTABLES    | /opt/a,b@alice       | expected absolute paths
         PROTECTED_EXECUTABLES    | @alice               | expected absolute paths
-        EXEMPT_USERS             | @                    | expected names or uids of users, such as alice,1003
+        EXEMPT_USERS             | @                    | expected names or uids of users, such as alice,+1003
         EXEMPT_USERS             | @corp                | expected names or uids
         EXEMPT_USERS             | +alice               | expected names or uids
         EXEMPT_USERS             | -alice               | expected names or uids

@@ -123,9 +123,10 @@ final class ImmunityRows {
                     .problem("IMMUNITY_UNKNOWN: process 812 is not terminated: it is unknown whether it runs /loop")
                     .check(isPerhapsProtected("it is unknown whether it runs /loop")),
             row("a protected program of an unknown user", machine -> machine.protect(SERVER, "eve"))
-                    .problem("SETTING_USER_UNKNOWN: user eve of GENV_ENFORCER_PROTECTED_EXECUTABLES is no account"
-                            + " that is known of this host, so nothing is done to processes and environments that may be"
-                            + " this user's: give the uid instead, with a plus sign such as +1003")
+                    .problem(
+                            "SETTING_USER_UNKNOWN: user eve of GENV_ENFORCER_PROTECTED_EXECUTABLES is the name of no account"
+                                    + " that is known of this host, so nothing is done to processes and environments that may be"
+                                    + " this user's: give the uid instead, with a plus sign such as +1003")
                     .missing(EXEMPT_USERS),
             row("an exempt user whom only the name service knows", machine -> {
                         machine.nameService();
@@ -147,9 +148,10 @@ final class ImmunityRows {
                                 machine.process(812, 70_011, "GENV_ENVIRONMENT_ID=a");
                                 machine.envs(env("a", 70_011, "no.such-user", "812"));
                             })
-                    .problem("SETTING_USER_UNKNOWN: user no.such-user@corp of GENV_ENFORCER_EXEMPT_USERS is no account"
-                            + " that is known of this host, so nothing is done to processes and environments that may be"
-                            + " this user's: give the uid instead, with a plus sign such as +1003")
+                    .problem(
+                            "SETTING_USER_UNKNOWN: user no.such-user@corp of GENV_ENFORCER_EXEMPT_USERS is the name of no account"
+                                    + " that is known of this host, so nothing is done to processes and environments that may be"
+                                    + " this user's: give the uid instead, with a plus sign such as +1003")
                     .missing(EXEMPT_USERS)
                     .check(seen -> assertThat(immunity(seen).kind()).isEqualTo(Immunity.Kind.PERHAPS_EXEMPT)),
             row("an exempt number without an account", machine -> {
@@ -158,7 +160,22 @@ final class ImmunityRows {
                         machine.process(812, 70_011, "GENV_ENVIRONMENT_ID=a");
                         machine.envs(env("a", 70_011, "no.such-user", "812"));
                     })
-                    .problem("SETTING_USER_UNKNOWN: user 70011 of GENV_ENFORCER_EXEMPT_USERS is no account"
+                    .problem("SETTING_USER_UNKNOWN: user 70011 of GENV_ENFORCER_EXEMPT_USERS is the name of no account"
+                            + " that is known of this host, so nothing is done to processes and environments that may be"
+                            + " this user's: give the uid instead, with a plus sign such as +1003")
+                    .missing(EXEMPT_USERS)
+                    .check(seen -> assertThat(immunity(seen).kind()).isEqualTo(Immunity.Kind.PERHAPS_EXEMPT)),
+            row(
+                            "an exempt number that is the uid of an account in the file, and perhaps the name of another",
+                            machine -> {
+                                machine.nameService();
+                                machine.passwd("eve:x:%d:1:::\n".formatted(DescribedMachine.NAMED_UID));
+                                machine.exempt.add(Long.toString(DescribedMachine.NAMED_UID));
+                                machine.process(812, 70_011, "GENV_ENVIRONMENT_ID=a");
+                                machine.envs(env("a", 70_011, "no.such-user", "812"));
+                            })
+                    .problem("SETTING_USER_UNKNOWN: user %d of GENV_ENFORCER_EXEMPT_USERS is the name of no account"
+                                    .formatted(DescribedMachine.NAMED_UID)
                             + " that is known of this host, so nothing is done to processes and environments that may be"
                             + " this user's: give the uid instead, with a plus sign such as +1003")
                     .missing(EXEMPT_USERS)

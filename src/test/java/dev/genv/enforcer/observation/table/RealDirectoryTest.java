@@ -40,11 +40,12 @@ import org.junit.jupiter.api.io.TempDir;
 class RealDirectoryTest {
     private static final int SVC = 70_011;
     private static final int STUDENT = 70_012;
-    /** A name, the same in another spelling, and a name of digits. */
+    /** A name, the same in another spelling, and a name of digits, which is also the uid of an account in the file. */
     private static final List<String> USERS = List.of("svc-infer", "SVC-INFER", "20231234", "nobody-at-all");
 
+    private static final Reading<Long> ABSENT = Reading.failed(Failure.ABSENT, "");
     private static final List<Reading<Long>> FOUND =
-            List.of(Reading.of(70_011L), Reading.of(70_011L), Reading.of(70_012L), Reading.failed(Failure.ABSENT, ""));
+            List.of(Reading.of(70_011L), Reading.of(70_011L), Reading.of(70_012L), ABSENT);
 
     @TempDir
     Path folder;
@@ -59,6 +60,7 @@ class RealDirectoryTest {
         machine = new DescribedMachine(Hands.AGENT, folder.resolve("agent"));
         machine.exempt.addAll(List.of("Svc-Infer", "20231234"));
         machine.nameService();
+        machine.passwd("root:x:0:0:::\nbob:x:1004:1:::\nlocal:x:%d:1:::\n".formatted(RealDirectory.LOCAL_UID));
         Files.writeString(machine.etc.resolve("machine-id"), "0123456789abcdef".repeat(2) + "\n");
         machine.listProcesses("GPU-0, 812, 1542\nGPU-1, 813, 1\nGPU-1, 814, 1\n", 0);
         machine.process(812, SVC, "GENV_ENVIRONMENT_ID=a");
@@ -79,7 +81,9 @@ class RealDirectoryTest {
         var first = service.observe(Set.of());
         assertThat(immunities(first)).as("no client").isEqualTo("PERHAPS_EXEMPT PERHAPS_EXEMPT none");
         assertThat(first.missing()).containsExactly(SnapshotPart.EXEMPT_USERS);
-        assertThat(node(TestTimeouts.HANG)).allMatch(RealDirectoryTest::isNotFound);
+        assertThat(node(TestTimeouts.HANG))
+                .as("the file answers for the number")
+                .containsExactly(ABSENT, ABSENT, Reading.of(RealDirectory.LOCAL_UID), ABSENT);
 
         directory.startClient();
         assertThat(immunities(service.observe(Set.of()))).as("no directory").startsWith("PERHAPS_EXEMPT PERHAPS");
@@ -104,7 +108,7 @@ class RealDirectoryTest {
 
         directory.setClientHangs(false);
         directory.stopDirectory();
-        await().until(() -> Stream.of(node(TestTimeouts.HANG).getFirst()).allMatch(RealDirectoryTest::isNotFound));
+        await().until(() -> node(TestTimeouts.HANG).getFirst().equals(ABSENT));
         assertThat(immunities(service.observe(Set.of())))
                 .as("not found any more")
                 .isEqualTo("EXEMPT EXEMPT none");
@@ -123,10 +127,6 @@ class RealDirectoryTest {
             var seen = host.observe(Set.of());
             return immunities(seen).equals("EXEMPT EXEMPT none") && seen.isComplete();
         });
-    }
-
-    private static boolean isNotFound(Reading<Long> reading) {
-        return reading instanceof Reading.Failed<Long>(var failure, var _) && failure == Failure.ABSENT;
     }
 
     private ObservedHost agent() {

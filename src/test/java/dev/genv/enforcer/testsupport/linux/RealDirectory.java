@@ -23,11 +23,15 @@ public final class RealDirectory implements Closeable {
         mount --make-rprivate /
         mount --bind "$1/nsswitch.conf" /etc/nsswitch.conf
         mount --bind "$1/nslcd.conf" /etc/nslcd.conf
+        mount --bind "$1/passwd" /etc/passwd
         mount -t tmpfs tmpfs /run
         mkdir /run/nslcd
         : >"$1/entered"
         exec sleep 3600
         """;
+    /** The uid of an account in the file of the machine that uses the directory. */
+    public static final long LOCAL_UID = 20_231_234;
+
     private static final Map<String, String> PATH = Map.of("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
 
     private final Path folder;
@@ -65,6 +69,9 @@ public final class RealDirectory implements Closeable {
             directory %s
             """.formatted(database));
         Files.writeString(folder.resolve("nsswitch.conf"), "passwd: files ldap\ngroup: files\n");
+        Files.writeString(
+                folder.resolve("passwd"),
+                Files.readString(Path.of("/etc/passwd")) + "local:x:%d:1::/:/bin/sh\n".formatted(LOCAL_UID));
         Files.writeString(folder.resolve("nslcd.conf"), """
             uid root
             gid root
