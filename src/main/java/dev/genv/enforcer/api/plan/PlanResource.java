@@ -12,6 +12,7 @@ import dev.genv.enforcer.genv.BoundedOutput;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
+import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.Violation;
 import io.vertx.ext.web.RoutingContext;
