@@ -118,7 +118,6 @@ class ViolationsResourceTest {
 
     private static ActionRecord signalled(Violation violation) {
         var action = new Action.Terminate("gpu-1", violation.processes().getFirst());
-        return new ActionRecord(
-                new PlannedAction(action, List.of(violation)), Result.of(Outcome.SIGNALLED), LATE);
+        return new ActionRecord(new PlannedAction(action, List.of(violation)), Result.of(Outcome.SIGNALLED), LATE);
     }
 }
