@@ -43,7 +43,19 @@ public record GpuProcess(
     /** Creates a process of its real uid with the membership that its environ names, in no container, that no environment excuses. */
     public GpuProcess(
             ProcessId id, @Nullable Long uid, String command, Membership membership, List<DeviceUsage> usage) {
-        this(id, uid, command, membership, MembershipSource.ENVIRON, usage, null, Workload.NONE, null, uid, null, Set.of());
+        this(
+                id,
+                uid,
+                command,
+                membership,
+                MembershipSource.ENVIRON,
+                usage,
+                null,
+                Workload.NONE,
+                null,
+                uid,
+                null,
+                Set.of());
     }
 
     public GpuProcess {
@@ -81,13 +93,8 @@ public record GpuProcess(
         return with(membership, membershipBy, other, excused);
     }
 
-    private GpuProcess with(
-            Membership its,
-            MembershipSource by,
-            @Nullable User who,
-            @Nullable Set<Integer> devices) {
-        return new GpuProcess(
-                id, uid, command, its, by, usage, immunity, workload, who, owner, rangeOwner, devices);
+    private GpuProcess with(Membership its, MembershipSource by, @Nullable User who, @Nullable Set<Integer> devices) {
+        return new GpuProcess(id, uid, command, its, by, usage, immunity, workload, who, owner, rangeOwner, devices);
     }
 
     /** Whether it is known whose it is. In a container of root, or if that is unknown, a uid may be anybody's, and only a subordinate one shows it. */

@@ -144,7 +144,6 @@ class OutboxTest {
         assertThat(recipients()).containsExactly("raz", "eve", "eve");
     }
 
-    /** As at the start of the service, and for a process that was terminated at once. */
     /** A server may refuse the first attempts, and the grace period is shorter than the time until the next one. */
     @Test
     void warningThatWasNotAcceptedYetBecomesTheMessageAboutWhatHappened() throws Exception {
@@ -179,6 +178,7 @@ class OutboxTest {
         assertThat(outbox.problem()).isEmpty();
     }
 
+    /** As at the start of the service, and for a process that was terminated at once. */
     @Test
     void noticeWaitsForTheNameOfItsUser() throws Exception {
         act("nameless-1", "nameless-2", "raz-1");

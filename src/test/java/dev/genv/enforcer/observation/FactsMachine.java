@@ -125,9 +125,7 @@ final class FactsMachine {
 
         private ProcessFacts facts(int pid) {
             var stat = state == '?' ? Reading.<Bytes>failed(Failure.OTHER, "why") : stat(pid, parent, environAt);
-            var after = isMoving
-                    ? stat(pid, 9, environAt)
-                    : isExecuting ? stat(pid, parent, environAt + 1) : stat;
+            var after = isMoving ? stat(pid, 9, environAt) : isExecuting ? stat(pid, parent, environAt + 1) : stat;
             return new ProcessFacts(
                     pid,
                     stat,

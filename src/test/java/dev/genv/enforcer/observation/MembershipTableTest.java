@@ -220,7 +220,10 @@ class MembershipTableTest {
                     follow("decide");
                 }
                 case "retain" ->
-                    resolver.retain(last.equals("retain") ? Set.of() : Set.of(observed(Integer.parseInt(last)).id()));
+                    resolver.retain(
+                            last.equals("retain")
+                                    ? Set.of()
+                                    : Set.of(observed(Integer.parseInt(last)).id()));
                 default -> {
                     var pid = words.getFirst();
                     if (pids.add(pid)) {
@@ -238,7 +241,10 @@ class MembershipTableTest {
     }
 
     private ObservedProcess observed(int pid) {
-        return machine.observed().filter(process -> process.pid() == pid).findFirst().orElseThrow();
+        return machine.observed()
+                .filter(process -> process.pid() == pid)
+                .findFirst()
+                .orElseThrow();
     }
 
     private static String describe(MembershipResolver.Decision decision) {
