@@ -179,6 +179,6 @@ class HostMemoryTest {
                 new LivenessFacts(Reading.of(List.of()), kernels),
                 SAMPLE.enforcers(),
                 SAMPLE.verified());
-        memory.record(new Answer.Observed(facts, toolHangs, kernels == HANG), memory.omitted());
+        memory.record(new Answer.Observed(facts, toolHangs, kernels.equals(HANG)), memory.omitted());
     }
 }
