@@ -22,6 +22,12 @@ import org.junit.jupiter.api.Test;
 class DocumentsTest {
     private static final Path README = Path.of("README.md");
     private static final Path CHART = Path.of("helm/genv-enforcer/README.md");
+    /** A file, and the form that a process has there; none if it has no form of its own. */
+    private static final Pattern STEP_OF_WALK =
+            Pattern.compile("(?m)^\\| `(\\S+\\.java)` \\|[^|]*\\| (?:`(\\w+)` )?\\|$");
+
+    private static final int MOST_FILES_OF_WALK = 15;
+    private static final int MOST_FORMS_OF_WALK = 8;
     private static final Path ARCHITECTURE = Path.of("src/site/markdown/architecture.md");
     private static final Path MAIN = Path.of("src/main/java/dev/genv/enforcer");
     private static final Pattern PACKAGE_ROW = Pattern.compile("(?m)^\\| `([a-z.]+)` \\|");
@@ -120,6 +126,23 @@ class DocumentsTest {
                     .collect(Collectors.toSet());
             assertThat(listed).containsExactlyInAnyOrderElementsOf(packages);
         }
+    }
+
+    @Test
+    void theWalkOfAProcessIsThatOfTheCode() throws IOException {
+        var rows = STEP_OF_WALK.matcher(architecture("## The walk of a process")).results().toList();
+        assertThat(rows).hasSizeBetween(10, MOST_FILES_OF_WALK);
+        var forms = new ArrayList<String>();
+        for (var row : rows) {
+            var code = Files.readString(MAIN.resolve(row.group(1)));
+            var form = row.group(2);
+            assertThat(code).as(row.group(1)).containsIgnoringCase(form == null ? "ProcessId" : form);
+            if (form != null && !forms.contains(form)) {
+                assertThat(code).as(row.group(1)).containsIgnoringCase(forms.isEmpty() ? form : forms.getLast());
+                forms.add(form);
+            }
+        }
+        assertThat(forms).hasSizeLessThanOrEqualTo(MOST_FORMS_OF_WALK);
     }
 
     @Test

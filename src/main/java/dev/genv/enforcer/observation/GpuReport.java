@@ -1,23 +1,27 @@
 package dev.genv.enforcer.observation;
 
-import dev.genv.enforcer.gpu.GpuQuery;
 import dev.genv.enforcer.gpu.GpuQuery.GpuDevices;
 import dev.genv.enforcer.gpu.GpuQuery.GpuLine;
 import dev.genv.enforcer.gpu.GpuQuery.GpuLines;
 import dev.genv.enforcer.gpu.GpuQuery.ToolException;
-import dev.genv.enforcer.host.HostFacts.GpuFacts;
+import dev.genv.enforcer.gpu.GpuQuery;
 import dev.genv.enforcer.host.HostFacts.GpuFacts.ToolOutput;
+import dev.genv.enforcer.host.HostFacts.GpuFacts;
 import dev.genv.enforcer.host.HostFacts.MachineFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts;
+import dev.genv.enforcer.host.HostFacts;
 import dev.genv.enforcer.host.Reading;
-import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -25,12 +29,13 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The devices and processes that nvidia-smi lists.
+ * The devices and processes that nvidia-smi reports.
  *
  * @param usage by pid
  * @param memory in any order
@@ -222,65 +227,106 @@ public record GpuReport(
         }
     }
 
-    /** Interprets what nvidia-smi answered about the temperature, the utilization and the memory of the GPUs. Nothing else depends on it. */
-    static final class DeviceStatuses {
-        private static final int FIELDS = 7;
-        private static final int LONGEST_MODEL = 100;
-        private static final int PERCENT = 100;
+    /**
+     * Decides which process a reported pid belongs to. The driver reports the pid that opened {@code /dev/nvidiactl} as long as any process has
+     * that file open: also after its process has exited, when another process can have the pid.
+     */
+    static final class ReportedProcesses {
+        private static final long NONE = -1;
 
-        private DeviceStatuses() {}
+        /**
+         * The largest start time with which a process can be the reported one, by pid; {@link #NONE} if none can. The pids are those of the last
+         * report and, if that is incomplete, of the last complete one.
+         */
+        private Map<Integer, Long> latestStarts = Map.of();
 
-        /** Returns the status of each device, in the order of the indices; none if it was not asked for it. */
-        static List<DeviceStatus> of(GpuFacts facts, Findings findings) {
-            try {
-                switch (facts.status()) {
-                    case Reading.Value<ToolOutput>(var output) -> {
-                        return parse(GpuQuery.lines(output));
+        private Set<Integer> lastComplete = Set.of();
+        private Set<Integer> absent = Set.of();
+        private String boot = "";
+
+        /**
+         * @param processes the reported ones that exist
+         * @param report without the pids whose processes had exited in the last observation too
+         */
+        record Present(List<ObservedProcess> processes, GpuReport report) {}
+
+        /** Whether a reported process has exited, so that the next observation must read the used memory of the devices anew. */
+        boolean needsDeviceMemory() {
+            return !absent.isEmpty();
+        }
+
+        /**
+         * Decides it for a report. If that is missing, nothing is forgotten. If it is incomplete, nothing is forgotten of the pids in the last
+         * complete one: the lines of a GPU that cannot be read now may contain them.
+         */
+        Present observe(GpuReport report, HostFacts facts, Findings findings) {
+            if (facts.machine().isAnotherBoot(boot)) {
+                boot = facts.machine().bootId();
+                latestStarts = Map.of(); // start times count from the boot
+                lastComplete = Set.of();
+            }
+            if (report.missing().contains(SnapshotPart.PROCESSES)) {
+                return new Present(List.of(), report);
+            }
+            var beforeListing = facts.machine().beforeListing();
+            var byPid = facts.processes().stream()
+                    .collect(Collectors.toMap(ProcessFacts::pid, Function.identity(), (first, _) -> first));
+            var present = new ArrayList<ObservedProcess>();
+            var starts = new HashMap<Integer, Long>();
+            var gone = new HashSet<Integer>();
+            var others = new HashSet<Integer>();
+            for (var pid : report.usage().keySet()) {
+                var latest = latestStarts.get(pid);
+                if (latest != null) {
+                    starts.put(pid, latest);
+                }
+                switch (ProcessIdentity.of(Objects.requireNonNull(byPid.get(pid)))) {
+                    case ProcessIdentity.Gone _ -> {
+                        starts.put(pid, NONE);
+                        gone.add(pid);
                     }
-                    case Reading.Failed<ToolOutput>(var _, var reason) -> {
-                        if (!reason.isEmpty()) {
-                            findings.add(ProblemCode.DEVICE_STATUS_UNKNOWN, reason);
+                    case ProcessIdentity.Unreadable(var reason) -> {
+                        findings.add(ProblemCode.PROCESS_UNREADABLE, "process %d: %s".formatted(pid, reason));
+                        findings.miss(SnapshotPart.EVERY_PROCESS);
+                    }
+                    case ProcessIdentity.Present(var process) -> {
+                        var start = process.id().startTime();
+                        if (latest != null && start > latest) {
+                            others.add(pid);
+                            reportReused(process, findings);
+                        } else {
+                            // It may have been started and listed after the clock was read. The next observation shows it.
+                            starts.put(pid, start);
+                            if (start <= beforeListing) {
+                                present.add(process);
+                            }
                         }
                     }
                 }
-            } catch (ToolException e) {
-                findings.add(ProblemCode.DEVICE_STATUS_UNKNOWN, String.valueOf(e.getMessage()));
             }
-            return List.of();
-        }
-
-        /** An invalid line is left out, and so is a second line for a device. A field such as {@code [N/A]} is unknown. */
-        static List<DeviceStatus> parse(List<String> lines) {
-            var byIndex = new TreeMap<Integer, DeviceStatus>();
-            lines.stream()
-                    .map(DeviceStatuses::parse)
-                    .filter(Objects::nonNull)
-                    .forEach(status -> byIndex.putIfAbsent(status.index(), status));
-            return List.copyOf(byIndex.values());
-        }
-
-        /** Parses a line of the answer to {@link GpuQuery#STATUS}. */
-        private static @Nullable DeviceStatus parse(String line) {
-            var fields = line.split(",", FIELDS);
-            var index = fields.length == FIELDS ? number(fields[0], "[0-9]{1,6}") : null;
-            if (index == null) {
-                return null;
+            if (report.missing().contains(SnapshotPart.EVERY_PROCESS)) {
+                latestStarts.entrySet().stream()
+                        .filter(entry -> lastComplete.contains(entry.getKey()))
+                        .forEach(entry -> starts.putIfAbsent(entry.getKey(), entry.getValue()));
+            } else {
+                lastComplete = Set.copyOf(report.usage().keySet());
             }
-            var utilization = number(fields[4], "[0-9]{1,3}");
-            var model = fields[6].strip();
-            return new DeviceStatus(
-                    index,
-                    number(fields[3], "-?[0-9]{1,3}"),
-                    utilization == null || utilization > PERCENT ? null : utilization,
-                    GpuQuery.mebibytes(fields[1]),
-                    GpuQuery.mebibytes(fields[2]),
-                    number(fields[5].replaceFirst("\\.[0-9]*\\s*$", ""), "[0-9]{1,6}"),
-                    model.isEmpty() || model.startsWith("[") || model.length() > LONGEST_MODEL ? null : model);
+            gone.addAll(others);
+            var exited = new HashSet<>(gone);
+            exited.retainAll(absent);
+            latestStarts = Map.copyOf(starts);
+            absent = Set.copyOf(gone);
+            return new Present(List.copyOf(present), report.without(exited));
         }
 
-        private static @Nullable Integer number(String field, String form) {
-            var text = field.strip();
-            return text.matches(form) ? Integer.valueOf(text) : null;
+        private static void reportReused(ObservedProcess process, Findings findings) {
+            findings.add(
+                    ProblemCode.PID_REUSED,
+                    "process %d of uid %s (%s) was started after its pid was listed: the listed process has exited"
+                            .formatted(
+                                    process.pid(),
+                                    process.uid() == null ? "unknown" : process.uid(),
+                                    SafeText.escape(process.command())));
         }
     }
 }

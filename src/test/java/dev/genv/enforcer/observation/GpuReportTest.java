@@ -13,7 +13,6 @@ import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.observation.GpuReport.DeviceStatuses;
 import dev.genv.enforcer.observation.GpuReport.GpuHistory;
 import java.util.List;
 import java.util.StringJoiner;
