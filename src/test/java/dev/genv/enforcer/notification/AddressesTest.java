@@ -168,10 +168,10 @@ class AddressesTest {
         assertThat(isPerson(1003, new Workload(null, null, new Pod("u"), null))).isFalse();
         assertThat(isPerson(1003, new Workload(null, null, null, new SlurmJob("7"))))
                 .isTrue();
-        assertThat(isPerson(1003, null)).isTrue();
+        assertThat(isPerson(1003, Workload.NONE)).isTrue();
     }
 
-    private static boolean isPerson(long uid, @Nullable Workload workload) {
+    private static boolean isPerson(long uid, Workload workload) {
         return process(812).uid(uid).workload(workload).build().isPerson();
     }
 
