@@ -130,7 +130,10 @@ class DocumentsTest {
 
     @Test
     void theWalkOfAProcessIsThatOfTheCode() throws IOException {
-        var rows = STEP_OF_WALK.matcher(architecture("## The walk of a process")).results().toList();
+        var rows = STEP_OF_WALK
+                .matcher(architecture("## The walk of a process"))
+                .results()
+                .toList();
         assertThat(rows).hasSizeBetween(10, MOST_FILES_OF_WALK);
         var forms = new ArrayList<String>();
         for (var row : rows) {

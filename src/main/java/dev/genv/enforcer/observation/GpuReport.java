@@ -1,15 +1,15 @@
 package dev.genv.enforcer.observation;
 
+import dev.genv.enforcer.gpu.GpuQuery;
 import dev.genv.enforcer.gpu.GpuQuery.GpuDevices;
 import dev.genv.enforcer.gpu.GpuQuery.GpuLine;
 import dev.genv.enforcer.gpu.GpuQuery.GpuLines;
 import dev.genv.enforcer.gpu.GpuQuery.ToolException;
-import dev.genv.enforcer.gpu.GpuQuery;
-import dev.genv.enforcer.host.HostFacts.GpuFacts.ToolOutput;
+import dev.genv.enforcer.host.HostFacts;
 import dev.genv.enforcer.host.HostFacts.GpuFacts;
+import dev.genv.enforcer.host.HostFacts.GpuFacts.ToolOutput;
 import dev.genv.enforcer.host.HostFacts.MachineFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;
-import dev.genv.enforcer.host.HostFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Memory;
@@ -295,7 +295,8 @@ public record GpuReport(
                             others.add(pid);
                             reportReused(process, findings);
                         } else {
-                            // It may have been started and listed after the clock was read. The next observation shows it.
+                            // It may have been started and listed after the clock was read. The next observation shows
+                            // it.
                             starts.put(pid, start);
                             if (start <= beforeListing) {
                                 present.add(process);
