@@ -304,11 +304,13 @@ public final class History {
         return left.isNegative() ? Duration.ZERO : left;
     }
 
+    /** Returns the age of a process that is terminated. One whose host is not observed is not young, and neither is an environment. */
     private Duration ageOf(Action action) {
         return action instanceof Action.Terminate(var host, var process, var _)
-                ? Duration.ofMillis((snapshot(host).orElseThrow().details().ticks()
-                                - process.id().startTime())
-                        * MILLIS_PER_TICK)
+                ? snapshot(host)
+                        .map(observed -> Duration.ofMillis(
+                                (observed.details().ticks() - process.id().startTime()) * MILLIS_PER_TICK))
+                        .orElse(enforcement.grace())
                 : enforcement.grace();
     }
 

@@ -160,6 +160,15 @@ class TerminationTableTest extends CycleTable {
         stray 1010
         → 1 TERM 0
 
+        a host that is not in the list after the grace period
+        grace 30
+        stray 0 10 20 30
+        unlist
+        stray 40 50 1000
+        list
+        stray 1010
+        → 1 TERM 30
+
         a host that is not in the list for more than an hour
         stray 0
         unlist
