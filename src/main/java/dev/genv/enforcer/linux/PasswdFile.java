@@ -34,6 +34,11 @@ public final class PasswdFile {
         return uids;
     }
 
+    /** Returns the number of lines that are accounts, which may be of the same one. */
+    public static long countAccounts(String text) {
+        return text.lines().filter(line -> ACCOUNT.matcher(line).matches()).count();
+    }
+
     public record SubuidFile(List<Entry> entries) {
         public static final SubuidFile EMPTY = new SubuidFile(List.of());
 

@@ -10,6 +10,7 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -42,6 +43,11 @@ public final class NameService {
     private final Map<String, Answer> answers = new LinkedHashMap<>();
 
     private final Pause pause = new Pause(MOST_DOUBLINGS);
+    /** Names whose answer is known only if each is asked by itself. */
+    private final Set<String> alone = new LinkedHashSet<>();
+    /** Whether the last call was for one of these. */
+    private boolean wasAlone;
+
     private Map<String, Found> restored = Map.of();
     private Map<String, Long> accounts = Map.of();
     private int most = MOST_ASKED;
@@ -117,6 +123,7 @@ public final class NameService {
             pause.restart(ticks);
         }
         now = ticks;
+        wasAlone = asked.size() == 1 && alone.contains(asked.getFirst());
         restored.forEach((name, its) -> {
             var age = (at - its.at) * TICKS_PER_SECOND;
             answers.putIfAbsent(name, new Answer(now - HOUR, Map.of(name, its.uid), now - age, its.at));
@@ -124,8 +131,7 @@ public final class NameService {
         restored = Map.of();
         switch (reading) {
             case Reading.Value<Bytes>(var lines) -> {
-                var found = PasswdFile.uidsByName(lines.text());
-                asked.forEach(key -> record(key, accountsOf(key, found, asked), at, true));
+                learn(asked, lines.text(), at);
                 pause.record(Optional.empty(), now);
                 most = Math.min(2 * most, MOST_ASKED);
             }
@@ -142,19 +148,29 @@ public final class NameService {
     }
 
     /**
-     * Returns those of the accounts that are the answer for one of the names or uids. A directory that ignores the case answers with its own
-     * spelling, which says nothing if other names were asked for that the account may have too.
+     * Attributes accounts to the names and uids of a call, in which each that is found has a line. A directory can answer in another form:
+     * {@code alice} for {@code ALICE}, {@code CORP\alice} or {@code alice@corp}. A line that nothing asked names, or one too many, may be the
+     * answer for any name without one, so that proves nothing, and these are asked again by themselves.
      */
-    private static Map<String, Long> accountsOf(String key, Map<String, Long> found, List<String> asked) {
-        var uids = new HashMap<>(found);
-        uids.entrySet().removeIf(account -> !isNamed(account, key));
-        if (uids.isEmpty() && isName(key)) {
-            found.entrySet().stream()
-                    .filter(account -> asked.size() == 1 || account.getKey().equalsIgnoreCase(key))
-                    .filter(account -> asked.stream().noneMatch(other -> isNamed(account, other)))
-                    .forEach(account -> uids.put(account.getKey(), account.getValue()));
+    private void learn(List<String> asked, String lines, long at) {
+        var found = PasswdFile.uidsByName(lines);
+        var isClear = asked.size() == 1
+                || PasswdFile.countAccounts(lines)
+                        <= asked.stream()
+                                .filter(key -> found.entrySet().stream().anyMatch(account -> isNamed(account, key)))
+                                .count();
+        for (var key : asked) {
+            var uids = new HashMap<>(found);
+            if (asked.size() > 1 || !isName(key)) {
+                uids.entrySet().removeIf(account -> !isNamed(account, key));
+            }
+            if (!uids.isEmpty() || isClear || !isName(key)) {
+                alone.remove(key);
+                record(key, uids.size() > 1 && isName(key) ? Map.of() : uids, at, true);
+            } else if (alone.size() < MOST_ASKED) {
+                alone.add(key);
+            }
         }
-        return uids.size() > 1 && isName(key) ? Map.of() : uids;
     }
 
     private static boolean isName(String key) {
@@ -162,7 +178,7 @@ public final class NameService {
     }
 
     private static boolean isNamed(Map.Entry<String, Long> account, String key) {
-        return key.equals(account.getKey()) || key.equals(account.getValue().toString());
+        return key.equals(isName(key) ? account.getKey() : account.getValue().toString());
     }
 
     private void record(String key, Map<String, Long> uids, long at, boolean isAnswer) {
@@ -218,14 +234,20 @@ public final class NameService {
 
     /**
      * Returns what to ask now: users that were not asked for before, or not found a minute ago, or found an hour ago. Those that were found
-     * come first. After a failure nothing is asked for a minute, after further ones for up to an hour.
+     * come first. Every other call is for a name that has to be asked by itself. After a failure nothing is asked for a minute, after further ones for up to an hour.
      */
     List<String> next(Collection<String> users, Accounts local) {
         var isOver = pause.isOver(now);
+        alone.retainAll(Set.copyOf(users));
+        var single = alone.stream().filter(this::isDue).findFirst();
+        if (isOver && single.isPresent() && !wasAlone) {
+            room = 0;
+            return List.of(single.get());
+        }
         List<String> asked = isOver
                 ? Stream.concat(users.stream(), unknownUids())
                         .distinct()
-                        .filter(user -> canBeAsked(user) && isDue(user) && !isIn(local, user))
+                        .filter(user -> canBeAsked(user) && !alone.contains(user) && isDue(user) && !isIn(local, user))
                         .sorted(Comparator.comparingInt(this::rank))
                         .limit(most)
                         .toList()

@@ -4,6 +4,8 @@ import static dev.genv.enforcer.observation.NameService.DAY;
 import static dev.genv.enforcer.observation.NameService.HOUR;
 import static dev.genv.enforcer.observation.NameService.MINUTE;
 import static dev.genv.enforcer.observation.NameService.MOST_ASKED;
+import static java.util.stream.Collectors.joining;
+import static java.util.stream.Collectors.toMap;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.host.Bytes;
@@ -14,10 +16,12 @@ import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.observation.NameService.Found;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -44,8 +48,8 @@ class NameServiceTest {
         # a directory that ignores the case, or knows the name under another form
         ALICE      | alice:x:5000:                      | {alice=5000}
         alice@corp | alice:x:5000:                      | {alice=5000}
-        ALICE eve  | alice:x:5000:                      | {alice=5000}
         # it may be the answer for another name
+        ALICE eve  | alice:x:5000:                      | {}
         corp\\alice Alice 5000 | alice:x:5000:                | {alice=5000}
         eve alice@corp | alice:x:5000:                  | {}
         ALICE      | alice:x:5000:\\nAlice:x:5001:        | {}
@@ -63,10 +67,65 @@ class NameServiceTest {
         assertThat(new TreeMap<>(service.accounts())).hasToString(known);
     }
 
+    /** What the directory finds for what is asked, the accounts and spellings that are then known, and what was asked in each call. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        CORP\\alice=alice:5000 eve=                | {alice=5000} | {CORP\\alice=alice}    | CORP\\alice eve, CORP\\alice, -, eve
+        alice@corp=alice:5000 5000=alice:5000      | {alice=5000} | {alice@corp=alice}    | alice@corp 5000, alice@corp
+        alice=alice@corp:5000 bob@corp=bob@corp:1004 | {alice@corp=5000, bob@corp=1004} | {alice=alice@corp} | alice bob@corp, alice
+        ALICE=alice:5000 corp\\alice=alice:5000 Bob=bob:1009 | {alice=5000, bob=1009} | {ALICE=alice, Bob=bob, corp\\alice=alice} \
+        | ALICE corp\\alice Bob, ALICE, -, corp\\alice, -, Bob
+        # without a line too many, what has none is not found
+        alice=alice:5000 eve=                      | {alice=5000} | {}                    | alice eve
+        20231234=                                  | {}           | {}                    | 20231234
+        20231234= 70011=20231234:70011 CORP\\a=a:7  | {20231234=70011, a=7} | {CORP\\a=a}     | 20231234 70011 CORP\\a, CORP\\a
+        """)
+    void asksByItselfWhatCannotBeAttributed(String directory, String accounts, String spellings, String calls) {
+        var answers = Stream.of(directory.split(" ", -1))
+                .map(entry -> entry.split("=", -1))
+                .collect(toMap(entry -> entry[0], entry -> entry[1], (one, _) -> one, LinkedHashMap::new));
+        var made = new ArrayList<String>();
+        for (var call = 0; call < 2 * answers.size(); call++) {
+            var asked = next(List.copyOf(answers.keySet()));
+            made.add(asked.isEmpty() ? "-" : String.join(" ", asked));
+            learn(
+                    asked.isEmpty()
+                            ? AccountFacts.NOT_ASKED
+                            : answer(asked.stream()
+                                    .map(answers::get)
+                                    .filter(account -> !account.isEmpty())
+                                    .map(account -> account.replace(":", ":x:") + ":1::/:\n")
+                                    .collect(joining())));
+        }
+        assertThat(new TreeMap<>(service.accounts())).hasToString(accounts);
+        assertThat(new TreeMap<>(service.spellings())).hasToString(spellings);
+        assertThat(String.join(", ", made).replaceFirst("(, -)+$", "")).isEqualTo(calls);
+    }
+
+    /** Users can record any number of names in other forms, so that every other call is for names in common. */
+    @Test
+    void namesInOtherFormsDelayOthersByOneCall() {
+        var forged = IntStream.range(0, 100).mapToObj("CORP\\u%d"::formatted).toList();
+        for (var call = 0; call < 20; call++) {
+            var users = new ArrayList<>(forged);
+            users.add(0, "new" + call);
+            var asked = next(users);
+            if (call % 2 == 0) {
+                assertThat(asked).hasSize(MOST_ASKED).contains("new" + call);
+            } else {
+                assertThat(asked).hasSize(1);
+                assertThat(service.room()).isZero();
+            }
+            learn(answer(asked.stream()
+                    .map(user -> user.replace("CORP\\", "") + ":x:7000:1:::\n")
+                    .collect(joining())));
+        }
+    }
+
     /** An account that a case-sensitive directory found under its own name is no other spelling. */
     @Test
     void otherSpellingsNameTheAccount() {
-        ask(answer(ALICE), "ALICE", "eve");
+        ask(answer(ALICE), "ALICE");
         assertThat(service.spellings()).isEqualTo(Map.of("ALICE", "alice"));
         var accounts = LOCAL.with(service.accounts(), service.spellings());
         assertThat(accounts.uidOf("ALICE")).hasValue(5000L);

@@ -66,7 +66,8 @@ class RealDirectoryTest {
         machine.process(812, SVC, "GENV_ENVIRONMENT_ID=a");
         machine.process(813, STUDENT, "GENV_ENVIRONMENT_ID=a");
         machine.process(814, DescribedMachine.BOB, "GENV_ENVIRONMENT_ID=a");
-        machine.envs(DescribedMachine.env("a", SVC, "svc-infer", "812"));
+        machine.envs(
+                DescribedMachine.env("a", SVC, "svc-infer", "812"), DescribedMachine.env("b", SVC, "SVC-INFER", "812"));
     }
 
     @AfterEach
@@ -91,6 +92,10 @@ class RealDirectoryTest {
         directory.startDirectory();
         await().until(() -> node(TestTimeouts.HANG).equals(FOUND));
         awaitFound(service);
+        var spelling = agent(); // the clock of this machine stands still, so the other one asks for no name again
+        await().untilAsserted(() -> assertThat(
+                        spelling.observe(Set.of()).details().accounts().nameOf("SVC-INFER"))
+                .isEqualTo("svc-infer"));
 
         directory.setClientHangs(true);
         assertThat(node(Duration.ofMillis(300)).getFirst())
