@@ -11,6 +11,7 @@ import com.jcraft.jsch.JSchInvalidHostCertificateException;
 import com.jcraft.jsch.JSchRevokedHostKeyException;
 import com.jcraft.jsch.JSchSessionDisconnectException;
 import com.jcraft.jsch.JSchUnknownCAKeyException;
+import com.jcraft.jsch.Logger;
 import com.jcraft.jsch.SSHAgentConnector;
 import com.jcraft.jsch.Session;
 import com.jcraft.jsch.USocketFactory;
@@ -206,10 +207,12 @@ public final class SshAccess {
 
     private Session logIn(Hop hop, @Nullable Session before, Transport transport) throws UnreachableException {
         var known = knownKeys(hop);
+        var errors = new LoginErrors();
         Session session = null;
         try {
             session = jsch.getSession(hop.user(), hop.host(), hop.port());
             session.setConfig(JSCH_CONFIG);
+            session.setLogger(errors);
             session.setHostKeyRepository(known);
             if (!known.hasAuthority()) {
                 session.setConfig("server_host_key", KEY_ALGORITHMS);
@@ -230,7 +233,8 @@ public final class SshAccess {
             transport.readWithoutLimit();
             return session;
         } catch (JSchException | RuntimeException e) {
-            throw new SshFailures(jsch, hop, known).explain(e, session == null ? null : session.getHostKey());
+            throw new SshFailures(jsch, hop, known)
+                    .explain(e, session == null ? null : session.getHostKey(), errors.last);
         } catch (IOException e) {
             throw SshFailures.login(String.valueOf(e.getMessage()));
         }
@@ -315,6 +319,26 @@ public final class SshAccess {
         }
     }
 
+    /** Keeps the I/O error of a login. JSch only logs it, and then says that the key was refused. */
+    private static final class LoginErrors implements Logger {
+        private volatile @Nullable IOException last;
+
+        @Override
+        public boolean isEnabled(int level) {
+            return level == WARN;
+        }
+
+        @Override
+        public void log(int level, String message) {}
+
+        @Override
+        public void log(int level, String message, Throwable cause) {
+            if (cause instanceof IOException error) {
+                last = error;
+            }
+        }
+    }
+
     /** Explains why a login failed, and what an administrator can do about it. */
     private record SshFailures(JSch jsch, Hop hop, KnownHosts keys) {
         private static final int LONGEST = 200;
@@ -324,8 +348,9 @@ public final class SshAccess {
          * Converts a failure of JSch.
          *
          * @param shown the host key that the server presented; null if it presented none
+         * @param lost an I/O error of the login; null if there was none
          */
-        UnreachableException explain(Throwable failure, @Nullable HostKey shown) {
+        UnreachableException explain(Throwable failure, @Nullable HostKey shown, @Nullable IOException lost) {
             if (failure instanceof JSchHostKeyException refusal) {
                 return key(refusal, shown);
             }
@@ -342,7 +367,9 @@ public final class SshAccess {
                 return certificate(failure);
             }
             if (words.startsWith("Auth ") || words.startsWith("USERAUTH ")) {
-                return login(refusal(String.valueOf(failure.getMessage())));
+                return lost == null
+                        ? login(refusal(String.valueOf(failure.getMessage())))
+                        : network(lost, words(lost.getMessage()));
             }
             if (words.startsWith("connection is closed by foreign host")) {
                 return new UnreachableException(

@@ -195,6 +195,17 @@ class SshConnectionTest extends ServerTest {
     }
 
     @Test
+    void reportsAConnectionThatIsLostInTheLogin() throws Exception {
+        server.closeInLogin(true);
+        var connection = connect(access(server.knownHostsLine()), server.target());
+        assertRefused(connection, ProblemCode.CONNECTION_LOST).startsWith("the connection was lost before the login: ");
+
+        server.closeInLogin(false);
+        advanceTime(Duration.ofSeconds(1));
+        assertReached(connection);
+    }
+
+    @Test
     void decryptsKeyWithItsPassphrase() throws Exception {
         var key = ClientKey.create(directory, "encrypted", "open sesame ");
         try (var its = new FakeSshd("127.0.0.2", key.publicKey()).addProgram("true", (_, _, _) -> 0)) {

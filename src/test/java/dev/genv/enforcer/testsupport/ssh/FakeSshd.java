@@ -53,6 +53,7 @@ public final class FakeSshd implements Closeable {
     private final String address;
     private final PublicKey clientKey;
     private volatile boolean refuseKeys;
+    private volatile boolean closeInLogin;
     private List<KeyExchangeFactory> keyExchanges = List.of();
     private KeyPair hostKey = newKey();
     private int port;
@@ -84,6 +85,11 @@ public final class FakeSshd implements Closeable {
     /** Sets whether it refuses every key. */
     public void refuseKeys(boolean all) {
         refuseKeys = all;
+    }
+
+    /** Sets whether it closes each connection when a key is offered. */
+    public void closeInLogin(boolean all) {
+        closeInLogin = all;
     }
 
     public String address() {
@@ -156,8 +162,12 @@ public final class FakeSshd implements Closeable {
         if (certificate != null) {
             server.setHostKeyCertificateProvider(new FileHostKeyCertificateProvider(certificate));
         }
-        server.setPublickeyAuthenticator(
-                (name, key, _) -> !refuseKeys && name.equals("root") && KeyUtils.compareKeys(key, clientKey));
+        server.setPublickeyAuthenticator((name, key, session) -> {
+            if (closeInLogin) {
+                session.close(true);
+            }
+            return !refuseKeys && !closeInLogin && name.equals("root") && KeyUtils.compareKeys(key, clientKey);
+        });
         server.setForwardingFilter(AcceptAllForwardingFilter.INSTANCE);
         CoreModuleProperties.SOCKET_REUSEADDR.set(server, true);
         server.start();
