@@ -75,9 +75,17 @@ public record Environment(
                 && ownership.areUidsKnown;
     }
 
-    /** Returns the uid of its owner if a live pid shows it, and nothing contradicts it. It is that of the account of a subordinate uid. */
+    /**
+     * Returns the uid of its owner if a live pid shows it, and nothing contradicts it. It is that of the account of a subordinate uid. If the
+     * state has no valid uid, it is that of the live pids.
+     */
     public Optional<Long> shownOwner() {
-        return ownership.isDisputed() || ownership.uids.isEmpty() ? Optional.empty() : Optional.ofNullable(uid);
+        return ownership.isDisputed() || ownership.uids.isEmpty()
+                ? Optional.empty()
+                : Optional.ofNullable(uid)
+                        .or(() -> ownership.uids.stream()
+                                .filter(_ -> ownership.uids.size() == 1)
+                                .findFirst());
     }
 
     /**

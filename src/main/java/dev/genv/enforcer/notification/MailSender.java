@@ -164,7 +164,8 @@ public record MailSender(NoticeText text, Addresses addresses, MailServer server
                     var client = MailClient.create(vertx, server);
                     client.sendMail(mail)
                             .map(Reply.ACCEPTED)
-                            .recover(cause -> mail.getCc() != null && cause instanceof SMTPException
+                            .recover(cause -> mail.getCc() != null
+                                            && failure(cause).kind() == ReplyKind.REFUSED
                                     ? client.sendMail(new MailMessage(mail).setCc(List.of()))
                                             .map(new Reply(
                                                     ReplyKind.ACCEPTED, "the copy was not sent: " + answer(cause)))

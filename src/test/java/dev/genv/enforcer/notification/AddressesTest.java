@@ -178,10 +178,15 @@ class AddressesTest {
     @Test
     void attachmentIsThatOfTheLivePidsOfItsEnvironment() {
         users.update(fleet(new FakeHost(host("gpu-1")
-                .with(env("a").uid(1003).livePidsOf(1003), env("b").uid(1004), env("c").disputed("two owners")))));
+                .with(
+                        env("a").uid(1003).livePidsOf(1003),
+                        env("b").uid(1004),
+                        env("c").disputed("two owners"),
+                        env("d").withoutUid().livePidsOf(1005)))));
         assertThat(users.ownerOf(new Target("gpu-1", null, "a", 2))).hasValue(1003L);
         assertThat(users.ownerOf(new Target("gpu-1", null, "b", 2))).isEmpty();
         assertThat(users.ownerOf(new Target("gpu-1", null, "c", 2))).isEmpty();
+        assertThat(users.ownerOf(new Target("gpu-1", null, "d", 2))).hasValue(1005L);
         assertThat(users.ownerOf(new Target("gpu-1", null, "gone", 2))).isEmpty();
         assertThat(users.ownerOf(new Target("gpu-2", null, "a", 2))).isEmpty();
     }

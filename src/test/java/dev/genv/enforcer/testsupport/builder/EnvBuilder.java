@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /** Builds an environment and its attachments; by default of raz (uid 1000) and without a capacity. */
 public final class EnvBuilder {
@@ -18,7 +19,7 @@ public final class EnvBuilder {
     private final String eid;
     private final List<Integer> pids = new ArrayList<>();
     private String username = "raz";
-    private long uid = 1000;
+    private @Nullable Long uid = 1000L;
     private String capacity;
     private Ownership ownership = Ownership.UNDISPUTED;
 
@@ -37,6 +38,11 @@ public final class EnvBuilder {
 
     public EnvBuilder withoutUsername() {
         return user(null);
+    }
+
+    public EnvBuilder withoutUid() {
+        uid = null;
+        return this;
     }
 
     public EnvBuilder uid(long number) {
