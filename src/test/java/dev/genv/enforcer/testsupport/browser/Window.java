@@ -146,6 +146,9 @@ public final class Window implements AutoCloseable {
 
     @Override
     public void close() {
+        if (!page.isClosed()) {
+            page.navigate("about:blank"); // a request that a test answers would fail while the window closes
+        }
         context.close();
     }
 }
