@@ -41,10 +41,12 @@ final class TerminationLimit {
                 .thenComparingLong(candidate -> candidate.process.id().startTime())
                 .thenComparingInt(candidate -> candidate.process.pid());
 
-        /** The uid; null for all processes of unknown users. */
+        /** The uid, or that of the user who has it as a subordinate one; null for all processes of unknown users. */
         @Nullable
         Long user() {
-            return process.ownerOrUid();
+            return process.owner() == null && process.rangeOwner() != null
+                    ? process.rangeOwner()
+                    : process.ownerOrUid();
         }
 
         Candidate withTurn(int number) {
