@@ -114,7 +114,6 @@ public record ProcStat(
 
         // Lines end only with a line feed (flag d): a name can contain a carriage return.
         private static final Pattern REAL_UID = Pattern.compile("(?dm)^Uid:[\t ]*([0-9]{1,10})[\t \n]");
-        private static final Pattern PROCESS_ID = Pattern.compile("(?dm)^Tgid:[\t ]*([0-9]{1,10})[\t \n]");
         private static final Pattern NAMESPACE_PIDS =
                 Pattern.compile("(?dm)^NSpid:[\t ]*([0-9]+(?:[\t ]+[0-9]+)*)[\t ]*$");
 
@@ -122,11 +121,6 @@ public record ProcStat(
 
         public static long realUid(byte[] status) {
             return number(REAL_UID, status);
-        }
-
-        /** Returns the id of the process, also in the status of one of its threads. */
-        public static long processId(byte[] status) {
-            return number(PROCESS_ID, status);
         }
 
         /** Returns the pids in the PID namespaces, the innermost one last; empty if the field is missing or has another form. */

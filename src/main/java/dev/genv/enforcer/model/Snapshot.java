@@ -178,7 +178,7 @@ public record Snapshot(
     }
 
     /**
-     * What was observed of the host itself. No rule uses it.
+     * What was observed of the host itself. Of it, rules use only the accounts.
      *
      * @param reached whether the host answered
      * @param lastObserved when it last answered; null if it never did

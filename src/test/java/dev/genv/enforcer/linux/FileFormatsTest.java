@@ -96,22 +96,20 @@ class FileFormatsTest {
     /** The kernel writes a line break in a name as two characters. */
     @ParameterizedTest
     @CsvSource({
-        "'Name:\tpython\nTgid:\t4711\nPid:\t4712\nUid:\t1003\t1004\t1005\t1006\n', 1003, 4711",
-        "'Name:\tx\\nUid:\t0\nUid:\t1003\t0\t0\t0\n', 1003, -1",
-        "'Name:\tUid: 0\nUid:\t1003\t0\t0\t0\n', 1003, -1",
-        "'Uid:\t0\t1\t1\t1\n', 0, -1",
-        "'Uid:\t4294967295\t1\t1\t1\n', 4294967295, -1",
-        "'', -1, -1",
-        "'Uid:\t1003', -1, -1",
-        "'Uid:\tx\n', -1, -1",
-        "'Uid:\t-1\t1\n', -1, -1",
-        "'Uid:\t12345678901\t1\n', -1, -1",
-        "' Uid:\t1\n', -1, -1"
+        "'Name:\tpython\nTgid:\t4711\nPid:\t4712\nUid:\t1003\t1004\t1005\t1006\n', 1003",
+        "'Name:\tx\\nUid:\t0\nUid:\t1003\t0\t0\t0\n', 1003",
+        "'Name:\tUid: 0\nUid:\t1003\t0\t0\t0\n', 1003",
+        "'Uid:\t0\t1\t1\t1\n', 0",
+        "'Uid:\t4294967295\t1\t1\t1\n', 4294967295",
+        "'', -1",
+        "'Uid:\t1003', -1",
+        "'Uid:\tx\n', -1",
+        "'Uid:\t-1\t1\n', -1",
+        "'Uid:\t12345678901\t1\n', -1",
+        "' Uid:\t1\n', -1"
     })
-    void statusShowsTheRealUidAndTheProcess(String status, long uid, long process) {
-        var bytes = status.getBytes(StandardCharsets.UTF_8);
-        assertThat(ProcStatus.realUid(bytes)).isEqualTo(uid);
-        assertThat(ProcStatus.processId(bytes)).isEqualTo(process);
+    void statusShowsTheRealUid(String status, long uid) {
+        assertThat(ProcStatus.realUid(status.getBytes(StandardCharsets.UTF_8))).isEqualTo(uid);
     }
 
     // /etc/passwd and /etc/subuid

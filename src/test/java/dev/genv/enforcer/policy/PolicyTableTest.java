@@ -492,6 +492,12 @@ class PolicyTableTest {
         process 1 uid 1001 unknown on 0=1100mi
         → terminate a/1
 
+        a process in a container of root counts for nobody, and one in an unknown cgroup may be in such a container
+        process 1 uid 1001 on 0=900mi
+        process 2 uid 1001 in-container on 0=5000mi
+        process 3 uid 1001 cgroup-unknown on 0=5000mi
+        → nothing (CGROUP_UNKNOWN)
+
         unknown memory does not count
         process 1 uid 1001 on 0=900mi,1=?
         → nothing (MEMORY_UNKNOWN)\

@@ -60,12 +60,9 @@ class PolicyTest {
     @Test
     void violationNamesSubjectUserEnvironmentDevicesAndProcesses() {
         var node = host().devices(2)
-                .with(env("a").capacity("1000mi").livePidsOf(1000).attached(0))
-                .with(
-                        process(1).account("raz").uses(0),
-                        process(2).inEnvironment("gone").uses(0))
-                .with(process(3).inEnvironment("a").uses(0, "1100mi").uses(1))
-                .with(process(4).inEnvironment("a").uid(1007).uses(0));
+                .with("env a capacity 1000mi live 1000 on 0")
+                .with("process 1 account raz on 0", "process 2 in gone on 0")
+                .with("process 3 in a on 0=1100mi,1", "process 4 in a uid 1007 on 0");
         var plan = enforcingPolicy(NO_DEVICES, KnownRules.all()).check(node.fleet(), Set.of());
         assertThat(plan.violations())
                 .extracting(violation -> "%s: %s, %s, %s, %s, %s"
@@ -91,8 +88,8 @@ class PolicyTest {
     /** The clock of a violation, and with it the grace period, has this key. */
     @Test
     void quotaKeepsItsKeyWhenAnotherHostIsAdded() {
-        var one = host("gpu-1").devices(1).with(env("a").attached(0));
-        var two = host("gpu-2").devices(1).with(env("a").attached(0));
+        var one = host("gpu-1").devices(1).with("env a on 0");
+        var two = host("gpu-2").devices(1).with("env a on 0");
         var policy = enforcingPolicy(NO_DEVICES, MAX_DEVICES_PER_USER);
         var alone = policy.check(remote(one), Set.of()).violations().getFirst();
         var joined = policy.check(remote(one, two), Set.of()).violations().getFirst();
@@ -105,12 +102,7 @@ class PolicyTest {
     @Test
     void severalViolationsGiveOneActionWithAllCauses() {
         var fleet = host().devices(3)
-                .with(env("a").capacity("1000mi").attached(0, 1))
-                .with(process(1)
-                        .inEnvironment("a")
-                        .uses(0, "1100mi")
-                        .uses(1, "1200mi")
-                        .uses(2))
+                .with("env a capacity 1000mi on 0,1", "process 1 in a on 0=1100mi,1=1200mi,2")
                 .fleet();
         var plan = enforcingPolicy(NO_DEVICES, KnownRules.all()).check(fleet, Set.of());
         assertThat(plan.violations()).hasSize(4);
@@ -154,9 +146,9 @@ class PolicyTest {
                 .devices(1)
                 .accounts(new Accounts(Map.of("70011", 5000L)))
                 .with(
-                        process(1).uid(5000).uses(0, "600mi"),
-                        process(2).uid(70_011).uses(0, "700mi"),
-                        process(3).uid(70_011).uses(0, "500mi"));
+                        "process 1 uid 5000 on 0=600mi",
+                        "process 2 uid 70011 on 0=700mi",
+                        "process 3 uid 70011 on 0=500mi");
         var plan = KnownRules.policy(
                         Map.of(Rules.MAX_MEMORY_PER_USER, RuleMode.ENFORCE),
                         Limits.NONE,
@@ -170,21 +162,6 @@ class PolicyTest {
         });
     }
 
-    /** An unknown cgroup may be that of a container of root. */
-    @Test
-    void memoryOfAProcessInAnUnknownCgroupCountsForNobodyAndIsReported() {
-        var node = host("a")
-                .devices(1)
-                .with(
-                        process(1).uid(1001).uses(0, "625mi"),
-                        process(2).uid(1001).uses(0, "5000mi").workload(Workload.UNKNOWN));
-        var plan = KnownRules.policy(
-                        Map.of(Rules.MAX_MEMORY_PER_USER, RuleMode.ENFORCE), Limits.NONE, new Limits(1000, Map.of()))
-                .check(node.fleet(), Set.of());
-        assertThat(plan.violations()).isEmpty();
-        assertThat(plan.problems().toString()).contains("CGROUP_UNKNOWN", "process 2 of uid 1001");
-    }
-
     /** If a device was quiet in every sample, every process on it was: neither another process nor unexplained memory there matters. */
     @Test
     void idleProcessIsTerminatedWhateverElseIsOnItsDevice() {
@@ -194,20 +171,18 @@ class PolicyTest {
                 Map.of(new HostDevice("here", 0), idle, new HostDevice("here", 1), Duration.ofHours(1)),
                 Map.of(),
                 Map.of(id("here", 1), idle, id("here", 2), Duration.ofHours(1), id("here", 3), idle));
-        var node = host().devices(1)
-                .with(env("a").attached(0))
-                .with(process(1).inEnvironment("a").uses(0, "1g"));
+        var node = host().devices(1).with("env a on 0", "process 1 in a on 0=1g");
         var policy = enforcingPolicy(Limits.NONE, KnownRules.IDLE_PROCESSES);
         assertThat(terminatedPids(policy.check(node.fleet().with(idleness), Set.of())))
                 .containsExactly(1);
 
         var plan = policy.check(
                 node.devices(2)
-                        .with(env("b").attached(0))
                         .with(
-                                process(2).inEnvironment("b").uses(0, "1mi"),
-                                process(3).inEnvironment("b").uses(0, "1mi").uses(1, "1mi"),
-                                process(4).uses(0, "1mi"))
+                                "env b on 0",
+                                "process 2 in b on 0=1mi",
+                                "process 3 in b on 0=1mi,1=1mi",
+                                "process 4 on 0=1mi")
                         .fleet()
                         .with(idleness),
                 Set.of());
@@ -220,10 +195,8 @@ class PolicyTest {
     @Test
     void reportsAHeldDeviceOfWhichItIsUnknownWhetherItIsUsed() {
         var policy = enforcingPolicy(Limits.NONE, KnownRules.IDLE_DEVICES);
-        var node = host().devices(3)
-                .with(env("a").attached(0, 1))
-                .with(process(1).inEnvironment("a").usesUnknown(1))
-                .memoryUnknown(0, 1, 2);
+        var node =
+                host().devices(3).with("env a on 0,1", "process 1 in a on 1=?").memoryUnknown(0, 1, 2);
         assertThat(policy.check(node.fleet(), Set.of()).problems())
                 .singleElement()
                 .satisfies(problem -> assertThat(problem.problem())
@@ -247,12 +220,9 @@ class PolicyTest {
                         remote(host("gpu-1")
                                 .devices(1)
                                 .with(disputed)
-                                .with(env("own").attached(0), env("proven").livePidsOf(1000))
+                                .with("env own on 0", "env proven live 1000")
                                 .with(strangers)
-                                .with(process(7000)
-                                        .inEnvironment("proven")
-                                        .uid(1007)
-                                        .uses(0))),
+                                .with("process 7000 in proven uid 1007 on 0")),
                         Set.of());
 
         assertThat(terminatedPids(plan)).containsExactly(7000);
@@ -273,15 +243,14 @@ class PolicyTest {
 
     private static Fleet fleetThatBreaksEveryRule() {
         return remote(
-                host("gpu-2").devices(2).with(process(1).uses(1)),
+                host("gpu-2").devices(2).with("process 1 on 1"),
                 host("gpu-1")
                         .devices(2)
-                        .with(env("a").capacity("1000mi").attached(0))
                         .with(
-                                process(1).uses(0),
-                                process(2).inEnvironment("gone").uses(0))
-                        .with(
-                                process(3).inEnvironment("a").uses(1),
-                                process(4).inEnvironment("a").uses(0, "1100mi")));
+                                "env a capacity 1000mi on 0",
+                                "process 1 on 0",
+                                "process 2 in gone on 0",
+                                "process 3 in a on 1",
+                                "process 4 in a on 0=1100mi"));
     }
 }

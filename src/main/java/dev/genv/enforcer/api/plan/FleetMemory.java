@@ -6,10 +6,7 @@ import dev.genv.enforcer.model.Snapshot;
 
 /** Limits the heap for the plan of the observed fleet, whose size users choose. */
 final class FleetMemory {
-    /**
-     * A process, a device of a process, an environment, a pid, an attachment or a range of subordinate uids: before and after a change, and as
-     * JSON.
-     */
+    /** A process, a device of a process, an environment, a pid or an attachment: its object, and its JSON. */
     private static final int ENTRY = 3_000;
 
     private static final int HEAP_SHARE = 8;

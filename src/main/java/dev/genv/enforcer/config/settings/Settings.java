@@ -221,8 +221,8 @@ public record Settings(
     @ConfigMapping(prefix = "genv.enforcer")
     public interface DataSettings {
         /**
-         * Folder of the database, which only this service uses. With it, violations, grace periods, pending terminations and recorded
-         * observations survive a restart. Unset means that the service keeps the same tables in memory, of about 16 MiB, and a restart
+         * Folder of the database, which only this service uses. With it, violations, grace periods, pending terminations and GPU hours
+         * survive a restart. Unset means that the service keeps the same tables in memory, of about 16 MiB, and a restart
          * forgets them. A single cycle always keeps them in memory. The image sets {@code /var/lib/genv-enforcer}.
          */
         @Accepts(SettingKind.ABSOLUTE_PATH)

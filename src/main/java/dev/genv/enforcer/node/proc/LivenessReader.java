@@ -71,7 +71,7 @@ public record LivenessReader(ProcFs proc) {
         for (var pid : listed) {
             try {
                 var status = proc.status(pid);
-                if (status != null && !isThread(status, pid)) {
+                if (status != null) {
                     var uid = ProcStatus.realUid(status);
                     processes.add(new LiveProcess(pid, uid == ProcStatus.NONE ? null : uid));
                 }
@@ -80,12 +80,6 @@ public record LivenessReader(ProcFs proc) {
             }
         }
         return processes;
-    }
-
-    /** The kernel also has a directory for each thread, but does not list it. */
-    private static boolean isThread(byte[] status, int pid) {
-        var process = ProcStatus.processId(status);
-        return process != ProcStatus.NONE && process != pid;
     }
 
     /** Kernels are searched only for environments without a live pid, because the search reads every process. */

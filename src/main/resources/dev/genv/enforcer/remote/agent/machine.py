@@ -151,9 +151,10 @@ class Machine:
             link = self.path(self.running_task(pid), "exe")
             os.readlink(link)
         except OSError as error:
-            if error.errno != errno.ENAMETOOLONG:
+            if error.errno in FAILURES:
                 yield {"executable": failure(error)}
                 return
+            # It is a program, whatever its path is: the kernel refuses to show one that is too long.
         # Without statx(2) its file system may have to answer.
         yield {"executable": UNEXAMINED}
         try:

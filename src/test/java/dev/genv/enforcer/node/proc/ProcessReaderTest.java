@@ -1,17 +1,13 @@
 package dev.genv.enforcer.node.proc;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts.Kernels;
-import dev.genv.enforcer.host.HostFacts.LivenessFacts.LiveProcess;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
-import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.node.proc.LivenessReader.KernelSearch;
@@ -23,7 +19,6 @@ import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.Programs;
-import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -54,16 +49,6 @@ class ProcessReaderTest {
         proc = new FakeProc(folder);
         files = new ProcFs(folder);
         reader = new ProcessReader(files);
-    }
-
-    @Test
-    void membershipIsUnknownWhenAllThreadsSeemToHaveExited() throws IOException {
-        var process = proc.process(812).uid(1003).state('Z').threads(2);
-        process.thread(812).state('Z');
-        process.thread(813).withoutEnvironment();
-
-        assertThat(observe(812))
-                .hasValueSatisfying(seen -> assertThat(named(seen)).isInstanceOf(Membership.Unknown.class));
     }
 
     /** If the pid went to another process after the first look, nothing that was read is of one and the same process. */
@@ -102,7 +87,8 @@ class ProcessReaderTest {
             var stat = REAL.resolve(child.pid() + "/stat");
             await().until(() -> Files.readString(stat).contains(") Z "));
             assertThat(observe(new ProcessReader(new ProcFs(REAL)), child.pid()))
-                    .hasValueSatisfying(seen -> assertThat(named(seen)).isEqualTo(new Membership.InEnvironment("a")));
+                    .hasValueSatisfying(seen -> assertThat(seen.environ().content())
+                            .isEqualTo(new Content.Intact(new Membership.InEnvironment("a"))));
         }
     }
 
@@ -122,15 +108,6 @@ class ProcessReaderTest {
         return ProcessIdentity.of(reader.read(pid)) instanceof ProcessIdentity.Present(var process)
                 ? Optional.of(process)
                 : Optional.empty();
-    }
-
-    /** Returns the membership that the environ of a process names. */
-    private static Membership named(ObservedProcess process) {
-        return switch (process.environ().content()) {
-            case Content.Intact(var named) -> named;
-            case Content.Unavailable(var reason) -> reason;
-            case Content.Overwritten() -> new Membership.Unknown("it is overwritten");
-        };
     }
 
     /** Its environment is a pipe, which somebody opens just when it is read: after the first look at {@code stat}. */
@@ -162,15 +139,6 @@ class ProcessReaderTest {
             Files.createDirectory(proc.root().resolve(other));
         }
         assertThat(files.pids()).containsExactlyInAnyOrder(1, 812);
-    }
-
-    /** As with hidepid=1: the kernel does not tell whether it exists. Here the folder is a loop of links. */
-    @Test
-    void processThatCannotBeExaminedIsNotGone() throws IOException {
-        Files.createSymbolicLink(proc.root().resolve("812"), Path.of("812"));
-        assertThatThrownBy(() -> files.stat(812)).isInstanceOf(IOException.class);
-        assertThatThrownBy(() -> files.status(812)).isInstanceOf(IOException.class);
-        assertThat(files.statBytes(812)).isEqualTo(Reading.failed(Failure.OTHER, "Too many levels of symbolic links"));
     }
 
     /** {@code AncestorsTableTest} has which processes are read. */
@@ -241,35 +209,6 @@ class ProcessReaderTest {
         return new ProgramFiles(files, List.of(Path.of("/opt/server"))).read().getFirst();
     }
 
-    private void assertRunsServer(int pid, boolean isExpected) {
-        assertThat(server()).isInstanceOf(Reading.Value.class);
-        assertThat(reader.read(pid).executable().equals(server())).isEqualTo(isExpected);
-    }
-
-    /** Who lets his first thread end has no program there any more; it must not become a shield. */
-    @Test
-    void readsTheProgramFromAnotherThreadWhenTheFirstHasExited() throws IOException {
-        var program = file("opt/server");
-        proc.process(812).withoutProgram().thread(812);
-        proc.process(812).withoutProgram().thread(813).exe(Path.of("/no/such/sleep"));
-        assertThat(reader.read(812).executable())
-                .isInstanceOfSatisfying(
-                        Reading.Failed.class,
-                        failed -> assertThat(failed.failure()).isEqualTo(Failure.UNTRUSTED));
-        proc.process(820).withoutProgram().thread(820);
-        proc.process(820).withoutProgram().thread(821).exe(program);
-        assertRunsServer(820, true);
-    }
-
-    /** The kernel does not tell a name of more than 4096 bytes, and users can make one; here there is no link at all. */
-    @Test
-    void identifiesProgramWithoutPathByItsFile() throws IOException {
-        Files.createLink(proc.process(812).withoutProgram().file("exe"), file("opt/server"));
-        Files.writeString(proc.process(813).withoutProgram().file("exe"), "another");
-        assertRunsServer(812, true);
-        assertRunsServer(813, false);
-    }
-
     /** The kernel answers from its cache, so a program is examined although every thread waits for a process that hangs. */
     @Test
     void identifiesProgramWhenNoThreadIsLeft() throws Exception {
@@ -281,7 +220,9 @@ class ProcessReaderTest {
             assertThat(reader.read(pid).environ()).isInstanceOf(Reading.Failed.class);
             seen = reader.read(812).environ();
         }
-        assertRunsServer(812, true);
+        assertThat(server())
+                .isInstanceOf(Reading.Value.class)
+                .isEqualTo(reader.read(812).executable());
         for (var pipe : pipes) {
             Files.newOutputStream(pipe).close();
         }
@@ -294,38 +235,11 @@ class ProcessReaderTest {
                 && reason.contains("other processes already do not answer");
     }
 
-    // Which processes and kernels of environments are alive.
+    // The limits of the search for kernels.
 
     private static final long OWNER = 61001;
     private static final long OTHER_USER = 61002;
     private static final String FILE = "kernel-one.json";
-
-    /** The kernel opens the directory of a thread, but does not list it. */
-    @Test
-    void aThreadIsNotAProcess() throws IOException {
-        proc.process(41).uid(1000);
-        Files.writeString(proc.process(42).file("status"), "Tgid:\t41\nPid:\t42\nUid:\t1000\t0\t0\t0\n");
-        assertThat(live(41, 42)).isEqualTo(Reading.of(List.of(new LiveProcess(41, 1000L))));
-    }
-
-    /** It must not look as if nobody's uid spoke against what was written. */
-    @Test
-    void unreadableUidOfARunningProcessIsUnknown() throws IOException {
-        var status = proc.process(40).file("status");
-        Files.delete(status);
-        Files.createDirectory(status);
-        assertThat(live(40)).isEqualTo(Reading.of(List.of(new LiveProcess(40, null))));
-    }
-
-    private Reading<List<LiveProcess>> live(Integer... pids) {
-        var json = new StateFiles(Path.of("unused"))
-                .env("a", 1000, "alice", null, pids)
-                .envsJson();
-        var envs = new StateFile.Present(Bytes.of(json.getBytes(StandardCharsets.UTF_8)));
-        return new LivenessReader(files).read(List.of(envs)).processes();
-    }
-
-    // The limits of the search for kernels.
 
     @Test
     void manyProcessesOfAnotherUserDoNotUseUpTheTime() throws IOException {

@@ -14,8 +14,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The node and the agent observe the same random machines, and see the same. {@code -Dfuzz.runs} and {@code -Dfuzz.seed} set the number of
- * machines and the first seed.
+ * The node and the agent observe the same random machines, and see the same. {@code -Dfuzz.seed} sets the first seed, and
+ * {@code -Dfuzz.runs} twenty times the number of machines: an observation runs programs.
  */
 @Timeout(600)
 class HandsFuzzTest {

@@ -63,6 +63,37 @@ final class ImmunityRows {
                                     + " program: No such file or directory")
                     .check(isPerhapsProtected(
                             "it is unknown whether it runs a protected program: No such file or directory")),
+            row("a protected program of a process whose first thread has exited", machine -> {
+                        var process = machine.process(812, ALICE, "GENV_ENVIRONMENT_ID=a")
+                                .threads(2)
+                                .state('Z')
+                                .withoutProgram();
+                        process.thread(812).state('Z');
+                        process.thread(813)
+                                .exe(machine.protect(SERVER, "alice"))
+                                .environ("GENV_ENVIRONMENT_ID=a");
+                    })
+                    .check(isProtected("it runs /opt/server")),
+            row("another program of a process whose first thread has exited", machine -> {
+                        machine.protect(SERVER, "alice");
+                        var process = machine.process(812, ALICE, "GENV_ENVIRONMENT_ID=a")
+                                .threads(2)
+                                .state('Z')
+                                .withoutProgram();
+                        process.thread(813).exe(machine.program("/opt/other")).environ("GENV_ENVIRONMENT_ID=a");
+                    })
+                    .check(ImmunityRows::isNotImmune),
+            // The kernel does not tell a name of more than 4096 bytes, and users can make one; here there is no link at
+            // all.
+            row("a protected program whose name the kernel does not tell", machine -> {
+                        var program = machine.protect(SERVER, "alice");
+                        Files.createLink(
+                                machine.process(812, ALICE, "GENV_ENVIRONMENT_ID=a")
+                                        .withoutProgram()
+                                        .file("exe"),
+                                program);
+                    })
+                    .check(isProtected("it runs /opt/server")),
             row("an MPS server that root's control started", machine -> runMpsServer(machine, 0, CONTROL))
                     .check(isProtected("it runs " + MPS_SERVER)),
             row("an MPS server that a user started, for example with LD_PRELOAD", machine -> {

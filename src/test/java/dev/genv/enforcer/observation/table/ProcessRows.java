@@ -102,11 +102,9 @@ final class ProcessRows {
                     .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: it has overwritten its environ, and"
                             + " no ancestor shows to which environment it belongs"),
             row("threads that have all exited, before the process has", machine -> {
-                        machine.process(812, ALICE)
-                                .threads(2)
-                                .state('Z')
-                                .thread(813)
-                                .state('Z');
+                        var process = machine.process(812, ALICE).threads(3).state('Z');
+                        process.thread(813).state('Z');
+                        process.thread(814).withoutEnvironment();
                     })
                     .problem("MEMBERSHIP_UNKNOWN: process 812 is not checked: its environ cannot be read: " + NO_FILE),
             row("a first thread that has exited, and other threads that may not be traced", machine -> {

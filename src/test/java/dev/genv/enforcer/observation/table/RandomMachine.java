@@ -89,12 +89,16 @@ final class RandomMachine {
         changeState();
         changeTool();
         changeAccounts();
+        if (random.oneIn(3)) {
+            changeService();
+        }
     }
 
     /** Changes some of it, as between two observations. */
     void change() throws IOException {
         for (var times = 1 + random.number(4); times > 0; times--) {
-            switch (random.number(7)) {
+            switch (random.number(8)) {
+                case 7 -> changeService();
                 case 0, 1, 2 -> process(random.pick(PIDS));
                 case 3, 4 -> changeState();
                 case 5 -> changeTool();
@@ -163,8 +167,15 @@ final class RandomMachine {
         }
     }
 
-    /** A file of it cannot be read. */
+    /** A file of it cannot be read, or none, as with hidepid=1. */
     private void hide(FakeProcess process) throws IOException {
+        if (random.oneIn(5)) {
+            for (var name : List.of("stat", "status", "cmdline", "environ", "cgroup", "uid_map")) {
+                Files.delete(process.file(name));
+                Files.createDirectory(process.file(name));
+            }
+            return;
+        }
         var stat = ProcStat.parse(Files.readString(process.file("stat")));
         var hasMemory = !stat.hasEnded() && !stat.isKernelThread(); // otherwise its arguments are empty
         var name = random.pick(List.of("environ", "cgroup", "uid_map", "exe", hasMemory ? "cmdline" : "exe"));
@@ -183,6 +194,10 @@ final class RandomMachine {
                 case 1 -> thread.denyTrace();
                 case 2 -> thread.withoutEnvironment();
                 case 3 -> thread.overwrite();
+                case 4 ->
+                    thread.exe(machine.proc
+                            .hostRoot()
+                            .resolve(random.pick(PROGRAMS).substring(1)));
                 default -> {}
             }
         }
@@ -284,5 +299,37 @@ final class RandomMachine {
         Files.writeString(
                 machine.etc.resolve("subuid"),
                 random.oneIn(3) ? random.lines(subuid.replace(':', ',')).replace(',', ':') : subuid);
+    }
+    /** What the kernel tells about the service and the machine. */
+    private void changeService() throws IOException {
+        var proc = machine.proc;
+        switch (random.number(5)) {
+            case 0 ->
+                machine.access(
+                        random.pick(List.of(0L, 0x1ff_ffff_ffffL, 0x20L, 0x8_0000L)),
+                        random.pick(List.of(4026531836L, 4026531836L, 4026532281L)),
+                        random.pick(List.of("unconfined", "docker-default (enforce)", "", "\u00fc")));
+            case 1 ->
+                proc.writeDriver(random.pick(List.of("NVRM version: NVIDIA UNIX  580.95.05  Tue\nGCC\n", "", "x\n")));
+            case 2 -> {
+                var kind = random.pick(List.of("fuse.sshfs", "fuse", "ext4", "nfs4"));
+                var point = random.pick(List.of(machine.state.toString(), machine.state + "/a\\040b", "/", "/var"));
+                var options =
+                        random.pick(List.of("rw,user_id=1003,group_id=100", "rw,user_id=0", "rw", "rw,user_id=x"));
+                proc.mounts(
+                        "self",
+                        "22 1 0:20 / / rw - ext4 /dev/sda rw",
+                        "36 22 0:32 / %s rw - %s src %s".formatted(point, kind, options));
+            }
+            case 3 -> Files.deleteIfExists(proc.root().resolve("self/mountinfo"));
+            default ->
+                Files.writeString(
+                        machine.etc.resolve("machine-id"),
+                        random.pick(List.of(
+                                "0123456789abcdef0123456789abcdef\n",
+                                "",
+                                "0123\n",
+                                "\n0123456789abcdef0123456789abcdef\n")));
+        }
     }
 }

@@ -2,7 +2,6 @@ package dev.genv.enforcer.remote.agent;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
@@ -229,27 +228,6 @@ class PythonObservationTest extends PythonFixture {
         assertThat(processes.at("/0/environ/failure").asText()).isEqualTo("SKIPPED");
         assertThat(processes.at("/8/environ/failure").asText()).isEqualTo("NO_TIME");
         assertThat(id(processes.get(9))).isEqualTo("a");
-    }
-
-    @Test
-    void hangingProcessesOfAUserUseUpOnlyTheirShare() throws Exception {
-        for (var pid = 10; pid < 22; pid++) {
-            process(pid).uid(2000).hang("environ");
-        }
-        for (var pid = 22; pid < 100; pid++) {
-            process(pid).uid(2000).environ(VARIABLE_A);
-        }
-        process(100).uid(2001).environ(VARIABLE_A);
-        await("a busy machine may need more than the short wait that is left for the last one")
-                .untilAsserted(() -> {
-                    var processes = machine.facts().get("processes");
-                    assertThat(processes.at("/0/environ/failure").asText()).isEqualTo("TIMEOUT");
-                    for (var later = 4; later < 90; later++) {
-                        assertThat(processes.get(later).at("/environ/failure").asText())
-                                .isEqualTo("NO_TIME");
-                    }
-                    assertThat(id(processes.get(90))).isEqualTo("a");
-                });
     }
 
     /** Users make the answer too long, without which no rule acts on the machine. */

@@ -251,6 +251,8 @@ public final class HostBuilder {
                 case "owner-unknown" -> process.ownerUnknown();
                 case "in-container" ->
                     process.workload(new Workload(null, new Workload.Container("c".repeat(64)), null, null));
+                case "cgroup-unknown" -> process.workload(Workload.UNKNOWN);
+                case "account" -> process.account(words.remove());
                 case "excused" -> process.excusedOn(number(words));
                 case "immune" -> process.immune(Immunity.Kind.PROTECTED, "so");
                 case "later" -> process.startedLaterBy(number(words));
