@@ -14,6 +14,8 @@ import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import dev.genv.enforcer.testsupport.linux.Programs;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
+import dev.genv.enforcer.testsupport.ssh.FakeSshd;
+import dev.genv.enforcer.testsupport.ssh.MlKemExchange;
 import dev.genv.enforcer.testsupport.ssh.RealHosts;
 import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import dev.genv.enforcer.testsupport.state.StateFiles;
@@ -341,19 +343,9 @@ class ContainerIT {
             var host = hosts.start("gpu-1");
             host.gpus().gpus(1).process(0, stray.pid(), "10");
             host.state().device(0).write();
-            var chart = RenderedChart.of(CHART_SETTINGS + """
-                        mode: remote
-                        remote:
-                          hosts: ["%s"]
-                          username: %s
-                          identity:
-                            existingSecret: key
-                          knownHosts:
-                            existingConfigMap: known
-                        """.formatted(host.target(), RealSshd.ADMIN));
-            var group = chart.pod().at("/securityContext/fsGroup").asInt();
-            var files = writeFiles(hosts, host, group);
-            var flags = PodFlags.of(chart, Map.of("files", files, "data", dataFolder(group)));
+            var chart = remoteChart(host.target(), RealSshd.ADMIN);
+            var files = writeFiles(chart, hosts.identity(), Files.readString(hosts.knownHosts()), host.target());
+            var flags = remoteFlags(chart, files);
             assertThat(PodFlags.privileges(flags))
                     .containsExactlyInAnyOrder(
                             "--cap-drop ALL",
@@ -372,11 +364,50 @@ class ContainerIT {
         }
     }
 
-    private Path writeFiles(RealHosts hosts, RealSshd host, int group) throws IOException {
+    /** The image may have another Java than the tests. The command of the agent shows that the service logged in. */
+    @Test
+    void imageExchangesKeysWithMlKem() throws IOException {
+        var identity = directory.resolve("ecdsa"); // the fake server knows no Ed25519
+        Programs.newKey("ecdsa", identity);
+        try (var server = new FakeSshd("127.0.0.1", Files.readString(directory.resolve("ecdsa.pub")))) {
+            server.stop();
+            server.keyExchange(new MlKemExchange());
+            server.start();
+            var chart = remoteChart(server.target(), "root");
+            var flags = remoteFlags(chart, writeFiles(chart, identity, server.knownHostsLine(), server.target()));
+            try (var _ = ServiceContainer.startOnLoopback(DOCKER, flags)) {
+                await().until(() -> server.commands() > 0);
+            }
+        }
+    }
+
+    private static RenderedChart remoteChart(String target, String user) throws IOException {
+        return RenderedChart.of(CHART_SETTINGS + """
+            mode: remote
+            remote:
+              hosts: ["%s"]
+              username: %s
+              identity:
+                existingSecret: key
+              knownHosts:
+                existingConfigMap: known
+            """.formatted(target, user));
+    }
+
+    private static int groupOf(RenderedChart chart) {
+        return chart.pod().at("/securityContext/fsGroup").asInt();
+    }
+
+    private Flags remoteFlags(RenderedChart chart, Path files) throws IOException {
+        return PodFlags.of(chart, Map.of("files", files, "data", dataFolder(groupOf(chart))));
+    }
+
+    private Path writeFiles(RenderedChart chart, Path identity, String knownHosts, String target) throws IOException {
+        var group = groupOf(chart);
         var files = Files.createDirectory(directory.resolve("files"));
-        Files.copy(hosts.identity(), files.resolve("identity"));
-        Files.copy(hosts.knownHosts(), files.resolve("known_hosts"));
-        Files.writeString(files.resolve("hosts"), host.target() + "\n");
+        Files.copy(identity, files.resolve("identity"));
+        Files.writeString(files.resolve("known_hosts"), knownHosts);
+        Files.writeString(files.resolve("hosts"), target + "\n");
         for (var name : new String[] {"identity", "known_hosts", "hosts"}) {
             Files.setAttribute(files.resolve(name), "unix:gid", group);
             Files.setAttribute(files.resolve(name), "unix:mode", 0440);
