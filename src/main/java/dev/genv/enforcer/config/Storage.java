@@ -3,7 +3,7 @@ package dev.genv.enforcer.config;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.host.Ticker;
-import dev.genv.enforcer.enforcement.record.Store;
+import dev.genv.enforcer.enforcement.report.Store;
 import dev.genv.enforcer.recording.Recorder;
 import dev.genv.enforcer.store.Database;
 import dev.genv.enforcer.store.DatabaseStore;

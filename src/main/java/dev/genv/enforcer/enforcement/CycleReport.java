@@ -1,7 +1,7 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.enforcement.host.ActionRecord;
-import dev.genv.enforcer.enforcement.record.ViolationRecord;
+import dev.genv.enforcer.enforcement.report.ViolationRecord;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Labelled;
 import dev.genv.enforcer.model.ProblemCode;

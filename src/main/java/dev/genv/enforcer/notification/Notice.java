@@ -1,10 +1,10 @@
 package dev.genv.enforcer.notification;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.record.Event;
-import dev.genv.enforcer.enforcement.record.Event.EventContent;
-import dev.genv.enforcer.enforcement.record.ViolationRecord;
-import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
+import dev.genv.enforcer.enforcement.report.Event;
+import dev.genv.enforcer.enforcement.report.Event.EventContent;
+import dev.genv.enforcer.enforcement.report.ViolationRecord;
+import dev.genv.enforcer.enforcement.report.ViolationRecord.ActionNote;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Labelled;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;

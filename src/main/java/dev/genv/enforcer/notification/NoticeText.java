@@ -1,10 +1,10 @@
 package dev.genv.enforcer.notification;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.record.ViolationRecord;
-import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
-import dev.genv.enforcer.enforcement.record.ViolationRecord.NextAction;
-import dev.genv.enforcer.enforcement.record.ViolationRegistry;
+import dev.genv.enforcer.enforcement.report.ViolationRecord;
+import dev.genv.enforcer.enforcement.report.ViolationRecord.ActionNote;
+import dev.genv.enforcer.enforcement.report.ViolationRecord.NextAction;
+import dev.genv.enforcer.enforcement.report.ViolationRegistry;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.SafeText;

@@ -1,10 +1,10 @@
 package dev.genv.enforcer.notification;
 
 import dev.genv.enforcer.enforcement.host.Ticker;
-import dev.genv.enforcer.enforcement.record.DeliveryCursors;
-import dev.genv.enforcer.enforcement.record.EventLog;
-import dev.genv.enforcer.enforcement.record.EventLog.EventSubscription;
-import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
+import dev.genv.enforcer.enforcement.report.DeliveryCursors;
+import dev.genv.enforcer.enforcement.report.EventLog;
+import dev.genv.enforcer.enforcement.report.EventLog.EventSubscription;
+import dev.genv.enforcer.enforcement.report.ViolationRecord.ActionNote;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.notification.Notice.NoticeKind;
 import dev.genv.enforcer.notification.Sender.Limits;

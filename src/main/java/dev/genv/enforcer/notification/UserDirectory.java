@@ -1,6 +1,6 @@
 package dev.genv.enforcer.notification;
 
-import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
+import dev.genv.enforcer.enforcement.report.ViolationRecord.ActionNote;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.ProcessId;
 import java.time.Instant;

@@ -2,8 +2,8 @@ package dev.genv.enforcer.notification;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.genv.enforcer.enforcement.record.ViolationRecord;
-import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
+import dev.genv.enforcer.enforcement.report.ViolationRecord;
+import dev.genv.enforcer.enforcement.report.ViolationRecord.ActionNote;
 import dev.genv.enforcer.genv.BoundedOutput;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.notification.Notice.NoticeKind;

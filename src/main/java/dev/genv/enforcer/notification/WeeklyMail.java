@@ -1,7 +1,7 @@
 package dev.genv.enforcer.notification;
 
 import dev.genv.enforcer.enforcement.host.Ticker;
-import dev.genv.enforcer.enforcement.record.DeliveryCursors;
+import dev.genv.enforcer.enforcement.report.DeliveryCursors;
 import dev.genv.enforcer.notification.MailSender.MailServer;
 import dev.genv.enforcer.notification.Sender.Limits;
 import dev.genv.enforcer.notification.Sender.Reply;

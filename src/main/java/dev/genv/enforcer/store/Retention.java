@@ -1,6 +1,6 @@
 package dev.genv.enforcer.store;
 
-import dev.genv.enforcer.enforcement.record.Share;
+import dev.genv.enforcer.enforcement.report.Share;
 import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.time.Duration;

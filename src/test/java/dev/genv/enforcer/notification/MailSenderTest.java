@@ -11,7 +11,7 @@ import static org.awaitility.Awaitility.await;
 import com.icegreen.greenmail.util.GreenMail;
 import com.icegreen.greenmail.util.ServerSetup;
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.record.DeliveryCursors;
+import dev.genv.enforcer.enforcement.report.DeliveryCursors;
 import dev.genv.enforcer.notification.MailSender.MailServer;
 import dev.genv.enforcer.notification.MailSender.MailServer.Tls;
 import dev.genv.enforcer.notification.ScriptedSmtp.Behaviour;

@@ -4,10 +4,10 @@ import static dev.genv.enforcer.testsupport.builder.EnvBuilder.env;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.record.Event;
-import dev.genv.enforcer.enforcement.record.Event.EventContent;
-import dev.genv.enforcer.enforcement.record.ViolationRecord;
-import dev.genv.enforcer.enforcement.record.ViolationRegistry;
+import dev.genv.enforcer.enforcement.report.Event;
+import dev.genv.enforcer.enforcement.report.Event.EventContent;
+import dev.genv.enforcer.enforcement.report.ViolationRecord;
+import dev.genv.enforcer.enforcement.report.ViolationRegistry;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.testsupport.builder.ViolationBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;

@@ -3,7 +3,7 @@ package dev.genv.enforcer.api.query;
 import static dev.genv.enforcer.api.query.QueryParameters.unreadable;
 
 import dev.genv.enforcer.api.view.ViolationView;
-import dev.genv.enforcer.enforcement.record.ViolationRecord;
+import dev.genv.enforcer.enforcement.report.ViolationRecord;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.Rules;
 import java.time.Instant;

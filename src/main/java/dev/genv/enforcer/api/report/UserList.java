@@ -1,7 +1,7 @@
 package dev.genv.enforcer.api.report;
 
-import dev.genv.enforcer.enforcement.record.ViolationRecord;
-import dev.genv.enforcer.enforcement.record.ViolationRegistry;
+import dev.genv.enforcer.enforcement.report.ViolationRecord;
+import dev.genv.enforcer.enforcement.report.ViolationRegistry;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Device.HostDevice;
 import dev.genv.enforcer.model.Fleet;

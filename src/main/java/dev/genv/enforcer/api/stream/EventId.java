@@ -1,7 +1,7 @@
 package dev.genv.enforcer.api.stream;
 
 import dev.genv.enforcer.api.security.ApiException;
-import dev.genv.enforcer.enforcement.record.EventLog;
+import dev.genv.enforcer.enforcement.report.EventLog;
 import java.util.UUID;
 import java.util.regex.Pattern;
 

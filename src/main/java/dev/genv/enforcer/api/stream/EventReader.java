@@ -2,8 +2,8 @@ package dev.genv.enforcer.api.stream;
 
 import dev.genv.enforcer.api.connection.ClientConnection;
 import dev.genv.enforcer.api.stream.EventFrames.GapReason;
-import dev.genv.enforcer.enforcement.record.Event;
-import dev.genv.enforcer.enforcement.record.EventLog;
+import dev.genv.enforcer.enforcement.report.Event;
+import dev.genv.enforcer.enforcement.report.EventLog;
 import io.netty.channel.Channel;
 import io.netty.handler.timeout.IdleStateHandler;
 import io.vertx.core.Context;

@@ -5,8 +5,8 @@ import static dev.genv.enforcer.testsupport.builder.ViolationBuilder.violationOf
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.api.query.QueryParameters.Days;
-import dev.genv.enforcer.enforcement.record.ViolationRecord;
-import dev.genv.enforcer.enforcement.record.ViolationRecord.Recency;
+import dev.genv.enforcer.enforcement.report.ViolationRecord;
+import dev.genv.enforcer.enforcement.report.ViolationRecord.Recency;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.Violation;

@@ -15,7 +15,7 @@ import dev.genv.enforcer.api.view.ViolationView;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.EnforcerFactory;
-import dev.genv.enforcer.enforcement.record.ViolationRegistry;
+import dev.genv.enforcer.enforcement.report.ViolationRegistry;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.recording.DeviceHistory;

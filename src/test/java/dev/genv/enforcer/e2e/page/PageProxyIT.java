@@ -8,6 +8,7 @@ import com.microsoft.playwright.options.ClientCertificate;
 import com.microsoft.playwright.options.HttpCredentials;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import dev.genv.enforcer.testsupport.linux.Programs;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -88,9 +89,9 @@ class PageProxyIT extends PageSuite {
         try (var reserved = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             port = reserved.getLocalPort();
         }
-        var config = Files.writeString(
-                directory.resolve("nginx.conf"), """
+        var config = Files.writeString(directory.resolve("nginx.conf"), """
             daemon off;
+            %7$s
             worker_processes 1;
             error_log stderr;
             pid %1$s/nginx.pid;
@@ -112,7 +113,8 @@ class PageProxyIT extends PageSuite {
                 }
               }
             }
-            """.formatted(directory, port, listen, login, service, TOKEN));
+            """.formatted(
+                        directory, port, listen, login, service, TOKEN, CurrentProcess.isRoot() ? "user root;" : ""));
         nginx = new ProcessBuilder(NGINX.toString(), "-e", "stderr", "-c", config.toString())
                 .inheritIO()
                 .start();
@@ -131,6 +133,7 @@ class PageProxyIT extends PageSuite {
     private void assertPageFollowsTheService(String origin, Browser.NewContextOptions options) throws IOException {
         var window = openWindow(origin, options);
         window.open("#/violations");
+        assertThat(window.heading()).hasText("Violations");
         try (var stray = Child.withEnvironment(Map.of())) {
             node.gpus.process(0, stray.pid(), "10");
             window.awaitText("main", "Process %d is not running".formatted(stray.pid()));

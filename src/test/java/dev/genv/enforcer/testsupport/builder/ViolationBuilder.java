@@ -1,10 +1,10 @@
 package dev.genv.enforcer.testsupport.builder;
 
 import dev.genv.enforcer.enforcement.host.Outcome;
-import dev.genv.enforcer.enforcement.record.ViolationRecord;
-import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
-import dev.genv.enforcer.enforcement.record.ViolationRecord.NextAction;
-import dev.genv.enforcer.enforcement.record.ViolationRecord.WaitReason;
+import dev.genv.enforcer.enforcement.report.ViolationRecord;
+import dev.genv.enforcer.enforcement.report.ViolationRecord.ActionNote;
+import dev.genv.enforcer.enforcement.report.ViolationRecord.NextAction;
+import dev.genv.enforcer.enforcement.report.ViolationRecord.WaitReason;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.policy.Action.Signal;
 import dev.genv.enforcer.policy.RuleDefinition;

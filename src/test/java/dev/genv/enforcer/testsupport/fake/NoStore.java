@@ -1,11 +1,11 @@
 package dev.genv.enforcer.testsupport.fake;
 
-import dev.genv.enforcer.enforcement.record.EventLog;
-import dev.genv.enforcer.enforcement.record.SavedState;
-import dev.genv.enforcer.enforcement.record.Store;
-import dev.genv.enforcer.enforcement.record.Store.CycleCommit;
-import dev.genv.enforcer.enforcement.record.Store.Restored;
-import dev.genv.enforcer.enforcement.record.ViolationRegistry;
+import dev.genv.enforcer.enforcement.report.EventLog;
+import dev.genv.enforcer.enforcement.report.SavedState;
+import dev.genv.enforcer.enforcement.report.Store;
+import dev.genv.enforcer.enforcement.report.Store.CycleCommit;
+import dev.genv.enforcer.enforcement.report.Store.Restored;
+import dev.genv.enforcer.enforcement.report.ViolationRegistry;
 import dev.genv.enforcer.model.Problem;
 import java.util.List;
 import java.util.UUID;

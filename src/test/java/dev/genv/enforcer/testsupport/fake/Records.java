@@ -1,10 +1,10 @@
 package dev.genv.enforcer.testsupport.fake;
 
-import dev.genv.enforcer.enforcement.record.DeliveryCursors;
-import dev.genv.enforcer.enforcement.record.Event.EventContent;
-import dev.genv.enforcer.enforcement.record.EventLog;
-import dev.genv.enforcer.enforcement.record.Store;
-import dev.genv.enforcer.enforcement.record.ViolationRegistry;
+import dev.genv.enforcer.enforcement.report.DeliveryCursors;
+import dev.genv.enforcer.enforcement.report.Event.EventContent;
+import dev.genv.enforcer.enforcement.report.EventLog;
+import dev.genv.enforcer.enforcement.report.Store;
+import dev.genv.enforcer.enforcement.report.ViolationRegistry;
 import java.util.List;
 
 /** Where an enforcer of a test records its cycles. */

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.enforcement.record;
+package dev.genv.enforcer.enforcement.report;
 
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.enforcement.record;
+package dev.genv.enforcer.enforcement.report;
 
 import java.time.Instant;
 import java.util.Collections;

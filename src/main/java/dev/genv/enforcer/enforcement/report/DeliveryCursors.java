@@ -1,6 +1,6 @@
-package dev.genv.enforcer.enforcement.record;
+package dev.genv.enforcer.enforcement.report;
 
-import dev.genv.enforcer.enforcement.record.SavedState.SavedKind;
+import dev.genv.enforcer.enforcement.report.SavedState.SavedKind;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;

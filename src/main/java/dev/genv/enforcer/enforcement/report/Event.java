@@ -1,6 +1,6 @@
-package dev.genv.enforcer.enforcement.record;
+package dev.genv.enforcer.enforcement.report;
 
-import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
+import dev.genv.enforcer.enforcement.report.ViolationRecord.ActionNote;
 import dev.genv.enforcer.model.Problem;
 import java.time.Instant;
 import java.util.Map;

@@ -1,9 +1,9 @@
-package dev.genv.enforcer.enforcement.record;
+package dev.genv.enforcer.enforcement.report;
 
 import dev.genv.enforcer.enforcement.host.ActionRecord;
-import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
-import dev.genv.enforcer.enforcement.record.ViolationRegistry.AccountNames;
-import dev.genv.enforcer.enforcement.record.ViolationRegistry.StoredViolation;
+import dev.genv.enforcer.enforcement.report.SavedState.SavedCycle;
+import dev.genv.enforcer.enforcement.report.ViolationRegistry.AccountNames;
+import dev.genv.enforcer.enforcement.report.ViolationRegistry.StoredViolation;
 import dev.genv.enforcer.model.Problem;
 import java.util.List;
 import java.util.Map;

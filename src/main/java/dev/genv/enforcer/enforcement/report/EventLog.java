@@ -1,6 +1,6 @@
-package dev.genv.enforcer.enforcement.record;
+package dev.genv.enforcer.enforcement.report;
 
-import dev.genv.enforcer.enforcement.record.Event.EventContent;
+import dev.genv.enforcer.enforcement.report.Event.EventContent;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,9 +1,9 @@
-package dev.genv.enforcer.enforcement.record;
+package dev.genv.enforcer.enforcement.report;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.enforcement.record.Event.EventContent;
+import dev.genv.enforcer.enforcement.report.Event.EventContent;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import java.time.Instant;

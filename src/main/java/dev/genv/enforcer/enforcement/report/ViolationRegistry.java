@@ -1,12 +1,12 @@
-package dev.genv.enforcer.enforcement.record;
+package dev.genv.enforcer.enforcement.report;
 
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.record.Event.EventContent;
-import dev.genv.enforcer.enforcement.record.SavedState.SavedCycle;
-import dev.genv.enforcer.enforcement.record.ViolationRecord.ActionNote;
-import dev.genv.enforcer.enforcement.record.ViolationRecord.NextAction;
+import dev.genv.enforcer.enforcement.report.Event.EventContent;
+import dev.genv.enforcer.enforcement.report.SavedState.SavedCycle;
+import dev.genv.enforcer.enforcement.report.ViolationRecord.ActionNote;
+import dev.genv.enforcer.enforcement.report.ViolationRecord.NextAction;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.policy.Plan;
