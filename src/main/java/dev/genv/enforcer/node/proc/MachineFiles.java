@@ -21,6 +21,7 @@ import dev.genv.enforcer.linux.PasswdFile;
 import dev.genv.enforcer.linux.WatchedFile;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Sha256;
+import dev.genv.enforcer.model.Ternary;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
@@ -31,6 +32,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -97,15 +99,28 @@ public record MachineFiles(Path root) {
 
     /**
      * Whether the service shares the root directory and the PID namespace of the machine's first process. Only then its name service is that
-     * of the machine: an image has accounts of its own.
+     * of the machine: an image has accounts of its own. Unknown if root lacks the privilege to look.
      */
-    private boolean isOnHost() {
-        try {
-            return namespace("self/ns/pid").equals(AccessFacts.FIRST_PID_NAMESPACE)
-                    && Files.isSameFile(root.resolve("self/root"), root.resolve("1/root"));
-        } catch (IOException e) {
-            return false;
+    private Ternary isOnHost() {
+        if (!namespace("self/ns/pid").equals(AccessFacts.FIRST_PID_NAMESPACE)) {
+            return Ternary.NO;
         }
+        try {
+            return Ternary.of(Files.isSameFile(root.resolve("self/root"), root.resolve("1/root")));
+        } catch (IOException e) {
+            return lacksPrivilege() ? Ternary.UNKNOWN : Ternary.NO;
+        }
+    }
+
+    /** Returns why the name service of the machine is not asked, with this failure if there is only another one; empty if it is asked. */
+    private <T> Optional<Reading<T>> notAsked(Failure elsewhere) {
+        return switch (isOnHost()) {
+            case YES -> Optional.empty();
+            case NO -> Optional.of(Reading.failed(elsewhere, ""));
+            case UNKNOWN ->
+                Optional.of(Reading.failed(
+                        Failure.DENIED, "it is unknown whether the service runs on the machine itself"));
+        };
     }
 
     public List<String> locks() throws IOException {
@@ -274,8 +289,9 @@ public record MachineFiles(Path root) {
 
         /** Each is asked for alone: the answer may have another spelling. getent(1) takes a number for a uid only, id(1) for a name first. */
         private Reading<Long> uidOf(String user) throws InterruptedException {
-            if (!machine.isOnHost()) {
-                return Reading.failed(Failure.SKIPPED, "");
+            var notAsked = machine.<Long>notAsked(Failure.SKIPPED);
+            if (notAsked.isPresent()) {
+                return notAsked.get();
             }
             try {
                 var isNumber = NUMBER.matcher(user).matches();
@@ -305,8 +321,9 @@ public record MachineFiles(Path root) {
         }
 
         private Reading<Bytes> ask(List<String> asked) throws InterruptedException {
-            if (!machine.isOnHost()) {
-                return Reading.failed(Failure.ABSENT, "");
+            var notAsked = machine.<Bytes>notAsked(Failure.ABSENT);
+            if (notAsked.isPresent()) {
+                return notAsked.get();
             }
             try {
                 var arguments = Stream.concat(Stream.of("--", "passwd"), asked.stream());

@@ -12,6 +12,7 @@ import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.node.proc.MachineFiles.AccountFiles;
 import dev.genv.enforcer.testsupport.TestTimeouts;
 import dev.genv.enforcer.testsupport.fake.FakeProc;
+import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import dev.genv.enforcer.testsupport.linux.Programs;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -139,10 +140,24 @@ class MachineFilesTest {
     })
     void asksOnlyTheNameServiceOfTheHost(long namespace, String own, boolean isAsked) throws Exception {
         fake.pidNamespace(namespace);
+        fake.writeSelf("000001ffffffffff", "unconfined");
         Files.createDirectory(fake.root().resolve("image"));
         Files.createSymbolicLink(fake.root().resolve("self/root"), fake.root().resolve(own));
         assertThat(named("echo \"$@\"", "alice", "1009"))
                 .isEqualTo(isAsked ? Reading.of(bytes("-- passwd alice 1009\n")) : Reading.failed(Failure.ABSENT, ""));
+    }
+
+    /** Otherwise a number of the settings would count as a uid, and the account of that name would not be exempt. */
+    @Test
+    void doesNotKnowWhoseTheNameServiceIsIfRootMayNotLook() throws Exception {
+        fake.pidNamespace(4026531836L);
+        fake.writeSelf("0000000000000020", "unconfined");
+        Files.createSymbolicLink(fake.root().resolve("self/root"), Path.of("gone"));
+        var isRoot = CurrentProcess.isRoot();
+        assertThat(named("echo \"$@\"", "alice"))
+                .extracting("failure")
+                .isEqualTo(isRoot ? Failure.DENIED : Failure.ABSENT);
+        assertThat(configured("echo 5", "20231234")).isEqualTo(isRoot ? "DENIED" : "SKIPPED");
     }
 
     /** What getent(1) does, and the answer: without a reason, it is one. */
