@@ -118,8 +118,8 @@ public record MachineFiles(Path root) {
             case YES -> Optional.empty();
             case NO -> Optional.of(Reading.failed(elsewhere, ""));
             case UNKNOWN ->
-                Optional.of(Reading.failed(
-                        Failure.DENIED, "it is unknown whether the service runs on the machine itself"));
+                Optional.of(
+                        Reading.failed(Failure.DENIED, "it is unknown whether the service runs on the machine itself"));
         };
     }
 
