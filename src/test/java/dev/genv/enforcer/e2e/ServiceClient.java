@@ -1,6 +1,7 @@
 package dev.genv.enforcer.e2e;
 
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -98,6 +99,26 @@ public final class ServiceClient {
                 host.path("problems").findValuesAsText("code").stream()
                         .filter(code -> !code.equals("missing_privilege")) // a user other than root always lacks some
                         .collect(Collectors.toCollection(TreeSet::new)));
+    }
+
+    /** Waits until a violation shows what the next signal of a process waits for, and returns that. */
+    public String awaitNextSignal(int pid) throws IOException {
+        await().pollInterval(POLL_INTERVAL)
+                .untilAsserted(() -> assertThat(nextSignal(pid))
+                        .as("%s of %s", text("/violations"), text("/hosts"))
+                        .isNotEmpty());
+        return nextSignal(pid);
+    }
+
+    private String nextSignal(int pid) throws IOException {
+        for (var violation : json("/violations?status=active")) {
+            for (var next : violation.path("next")) {
+                if (next.path("pid").asInt() == pid) {
+                    return next.path("because").asText();
+                }
+            }
+        }
+        return "";
     }
 
     /** Waits for the next observation after this one. */

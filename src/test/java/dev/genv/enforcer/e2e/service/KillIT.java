@@ -12,20 +12,25 @@ import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The service is killed with SIGKILL at any moment around a detachment: the file is the complete old or new one. */
+/**
+ * The service is killed with SIGKILL at any moment: around a detachment, the file is the complete old or new one; around a SIGTERM, the next
+ * run knows the termination and sends no second one.
+ */
 @Tag("long")
 class KillIT extends NodeSuite {
     private static final String HEAVY_USER = "greedy";
     private static final String LIGHT_USER = "modest";
     private static final long CYCLE_NANOS = Duration.ofMillis(1200).toNanos();
-    private static final long WRITING_NANOS = Duration.ofMillis(4).toNanos();
+    private static final long ACTING_NANOS = Duration.ofMillis(4).toNanos();
     private static final long PAUSE_NANOS = 50_000;
     /** Attachments of inactive environments, which make the file large, so that writing it takes a while. */
     private static final int DEAD_ENVIRONMENTS = 3_000;
@@ -69,13 +74,65 @@ class KillIT extends NodeSuite {
                 rounds, seed, old, left);
     }
 
+    /** Counts the signals that it gets, as lines of a file, and goes on. */
+    private static final String STUBBORN = """
+        import os, signal, sys
+        signals = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        signal.signal(signal.SIGTERM, lambda *_: os.write(signals, b"TERM\\n"))
+        os.write(signals, b"ready\\n")
+        while True:
+            signal.pause()
+        """;
+
+    @Test
+    void killLosesNoTerminationAndLeadsToNoSecondSigterm() throws IOException {
+        var rounds = repetitions(20, 200);
+        var signalled = 0;
+        var unknown = 0;
+        node.addDatabase();
+        node.set("NON_ENV_PROCESSES", "enforce").set("GRACE", "0s").set("KILL_AFTER", "24h");
+        for (var round = 0; round < rounds; round++) {
+            var signals = directory.resolve("signals-" + round);
+            try (var process =
+                    Child.running(List.of("/usr/bin/python3", "-c", STUBBORN, signals.toString()), Map.of())) {
+                await().until(() ->
+                        Files.exists(signals) && !Files.readAllLines(signals).isEmpty());
+                var service = startAndAwaitFirstCycle();
+                node.gpus.process(0, process.pid(), "10");
+                awaitRandomInstant(() -> Files.size(signals) > "ready\n".length());
+                service.kill();
+
+                signalled += count(signals);
+                var next = startAndAwaitFirstCycle();
+                var because = new ServiceClient(next).awaitNextSignal(process.pid());
+                if (because.equals("kill_after")) {
+                    await().until(() -> count(signals) > 0);
+                } else {
+                    unknown++;
+                }
+                assertThat(count(signals))
+                        .as("round %d of seed %d", round, seed)
+                        .isLessThanOrEqualTo(1);
+                next.kill();
+            }
+            node.gpus.noProcesses();
+        }
+        System.out.printf(
+                "KillIT: %d rounds of seed %d; SIGTERM came before the kill %d times, and it was unknown to the next run %d times%n",
+                rounds, seed, signalled, unknown);
+    }
+
+    private static int count(Path signals) throws IOException {
+        return Files.readAllLines(signals).size() - 1;
+    }
+
     private void killDuringADetachment(String before) throws IOException {
         var service = startAndAwaitFirstCycle();
         assertThat(tempFiles()).as("after the first cycle").isEmpty();
         try (var _ = RealFlock.take(node.stateDirectory.resolve("genv.lock"))) {
             Files.writeString(node.devicesJson(), before); // in place, as genv does
         }
-        awaitRandomInstant();
+        awaitRandomInstant(() -> !tempFiles().isEmpty());
         service.kill();
     }
 
@@ -86,16 +143,20 @@ class KillIT extends NodeSuite {
         return service;
     }
 
-    /** Any time of a cycle, or a time shortly after the write began. */
-    private void awaitRandomInstant() throws IOException {
+    private interface Condition {
+        boolean isTrue() throws IOException;
+    }
+
+    /** Any time of a cycle, or a time shortly after the act began. */
+    private void awaitRandomInstant(Condition hasBegun) throws IOException {
         var now = System.nanoTime();
         var end = now + random.nextLong(CYCLE_NANOS);
         if (random.nextInt(4) > 0) {
             end = now + CYCLE_NANOS;
-            while (System.nanoTime() < end && tempFiles().isEmpty()) {
+            while (System.nanoTime() < end && !hasBegun.isTrue()) {
                 LockSupport.parkNanos(PAUSE_NANOS);
             }
-            end = System.nanoTime() + random.nextLong(WRITING_NANOS);
+            end = System.nanoTime() + random.nextLong(ACTING_NANOS);
         }
         while (System.nanoTime() < end) {
             LockSupport.parkNanos(PAUSE_NANOS);
