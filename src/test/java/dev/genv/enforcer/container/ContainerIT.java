@@ -15,7 +15,6 @@ import dev.genv.enforcer.testsupport.linux.CurrentProcess;
 import dev.genv.enforcer.testsupport.linux.Programs;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
 import dev.genv.enforcer.testsupport.ssh.FakeSshd;
-import dev.genv.enforcer.testsupport.ssh.MlKemExchange;
 import dev.genv.enforcer.testsupport.ssh.RealHosts;
 import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import dev.genv.enforcer.testsupport.state.StateFiles;
@@ -367,12 +366,8 @@ class ContainerIT {
     /** The image may have another Java than the tests. The command of the agent shows that the service logged in. */
     @Test
     void imageExchangesKeysWithMlKem() throws IOException {
-        var identity = directory.resolve("ecdsa"); // the fake server knows no Ed25519
-        Programs.newKey("ecdsa", identity);
-        try (var server = new FakeSshd("127.0.0.1", Files.readString(directory.resolve("ecdsa.pub")))) {
-            server.stop();
-            server.keyExchange(new MlKemExchange());
-            server.start();
+        var identity = directory.resolve("ecdsa");
+        try (var server = FakeSshd.withMlKem(identity)) {
             var chart = remoteChart(server.target(), "root");
             var flags = remoteFlags(chart, writeFiles(chart, identity, server.knownHostsLine(), server.target()));
             try (var _ = ServiceContainer.startOnLoopback(DOCKER, flags)) {

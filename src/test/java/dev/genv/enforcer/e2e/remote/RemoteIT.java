@@ -10,7 +10,6 @@ import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.Programs;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
 import dev.genv.enforcer.testsupport.ssh.FakeSshd;
-import dev.genv.enforcer.testsupport.ssh.MlKemExchange;
 import dev.genv.enforcer.testsupport.ssh.RealHosts;
 import dev.genv.enforcer.testsupport.ssh.RealSshd;
 import java.io.IOException;
@@ -93,12 +92,8 @@ class RemoteIT {
     /** The packaged program has another class loader than tests. Its command ends, which shows that it logged in. */
     @Test
     void packagedProgramExchangesKeysWithMlKem() throws IOException {
-        var identity = directory.resolve("ecdsa"); // the fake server knows no Ed25519
-        Programs.newKey("ecdsa", identity);
-        try (var server = new FakeSshd("127.0.0.1", Files.readString(directory.resolve("ecdsa.pub")))) {
-            server.stop();
-            server.keyExchange(new MlKemExchange());
-            server.start();
+        var identity = directory.resolve("ecdsa");
+        try (var server = FakeSshd.withMlKem(identity)) {
             var known = Files.writeString(directory.resolve("known"), server.knownHostsLine());
             node.set("REMOTE_HOSTS", server.target())
                     .set("REMOTE_USERNAME", "root")

@@ -6,16 +6,15 @@ import static org.awaitility.Awaitility.await;
 import dev.genv.enforcer.e2e.Node;
 import dev.genv.enforcer.e2e.NodeSuite;
 import dev.genv.enforcer.e2e.ServiceClient;
+import dev.genv.enforcer.e2e.SignalCounter;
 import dev.genv.enforcer.e2e.TestUsers;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.RealFlock;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Tag;
@@ -74,16 +73,6 @@ class KillIT extends NodeSuite {
                 rounds, seed, old, left);
     }
 
-    /** Counts the signals that it gets, as lines of a file, and goes on. */
-    private static final String STUBBORN = """
-        import os, signal, sys
-        signals = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-        signal.signal(signal.SIGTERM, lambda *_: os.write(signals, b"TERM\\n"))
-        os.write(signals, b"ready\\n")
-        while True:
-            signal.pause()
-        """;
-
     @Test
     void killLosesNoTerminationAndLeadsToNoSecondSigterm() throws IOException {
         var rounds = repetitions(20, 200);
@@ -92,25 +81,20 @@ class KillIT extends NodeSuite {
         node.addDatabase();
         node.set("NON_ENV_PROCESSES", "enforce").set("GRACE", "0s").set("KILL_AFTER", "24h");
         for (var round = 0; round < rounds; round++) {
-            var signals = directory.resolve("signals-" + round);
-            try (var process =
-                    Child.running(List.of("/usr/bin/python3", "-c", STUBBORN, signals.toString()), Map.of())) {
-                await().until(() ->
-                        Files.exists(signals) && !Files.readAllLines(signals).isEmpty());
+            try (var process = SignalCounter.start(directory.resolve("signals-" + round))) {
                 var service = startAndAwaitFirstCycle();
                 node.gpus.process(0, process.pid(), "10");
-                awaitRandomInstant(() -> Files.size(signals) > "ready\n".length());
+                awaitRandomInstant(() -> process.count() > 0);
                 service.kill();
 
-                signalled += count(signals);
+                signalled += process.count();
                 var next = startAndAwaitFirstCycle();
-                var because = new ServiceClient(next).awaitNextSignal(process.pid());
-                if (because.equals("kill_after")) {
-                    await().until(() -> count(signals) > 0);
+                if (new ServiceClient(next).awaitNextSignal(process.pid()).equals("kill_after")) {
+                    await().until(() -> process.count() > 0);
                 } else {
                     unknown++;
                 }
-                assertThat(count(signals))
+                assertThat(process.count())
                         .as("round %d of seed %d", round, seed)
                         .isLessThanOrEqualTo(1);
                 next.kill();
@@ -120,10 +104,6 @@ class KillIT extends NodeSuite {
         System.out.printf(
                 "KillIT: %d rounds of seed %d; SIGTERM came before the kill %d times, and it was unknown to the next run %d times%n",
                 rounds, seed, signalled, unknown);
-    }
-
-    private static int count(Path signals) throws IOException {
-        return Files.readAllLines(signals).size() - 1;
     }
 
     private void killDuringADetachment(String before) throws IOException {

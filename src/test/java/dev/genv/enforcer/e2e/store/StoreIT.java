@@ -8,8 +8,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.e2e.Node.Service;
 import dev.genv.enforcer.e2e.NodeSuite;
 import dev.genv.enforcer.e2e.ServiceClient;
+import dev.genv.enforcer.e2e.SignalCounter;
 import dev.genv.enforcer.testsupport.Requirements;
-import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.linux.Programs;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -263,40 +263,5 @@ class StoreIT extends NodeSuite {
         assertThat(next.json("/violations").findValuesAsText("id")).isEqualTo(before);
         next.awaitNext(next.awaitNext(next.observe()));
         assertThat(victims).allSatisfy(victim -> assertThat(victim.count()).isEqualTo(1));
-    }
-
-    /** A process that survives SIGTERM, and counts how often it gets one. */
-    private static final class SignalCounter implements AutoCloseable {
-        private static final String SCRIPT =
-                "trap 'echo TERM >> \"$FILE\"' TERM; : > \"$FILE\"; sleep 7200 & while kill -0 $!; do wait $!; done";
-
-        private final Child process;
-        private final Path file;
-
-        private SignalCounter(Child process, Path file) {
-            this.process = process;
-            this.file = file;
-        }
-
-        /** Starts a process that counts in this file, and waits until it counts. */
-        static SignalCounter start(Path file) throws IOException {
-            var process = Child.running(
-                    List.of("/bin/sh", "-c", SCRIPT), Map.of("FILE", file.toString(), "PATH", "/usr/bin:/bin"));
-            await().until(() -> Files.exists(file));
-            return new SignalCounter(process, file);
-        }
-
-        int pid() {
-            return process.pid();
-        }
-
-        int count() throws IOException {
-            return Files.readAllLines(file).size();
-        }
-
-        @Override
-        public void close() {
-            process.closeWithDescendants();
-        }
     }
 }

@@ -1,10 +1,12 @@
 package dev.genv.enforcer.testsupport.ssh;
 
 import dev.genv.enforcer.testsupport.TestTimeouts;
+import dev.genv.enforcer.testsupport.linux.Programs;
 import java.io.Closeable;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyPair;
@@ -132,6 +134,16 @@ public final class FakeSshd implements Closeable {
     /** Returns its line of known_hosts. */
     public String knownHostsLine() {
         return keyName() + " " + hostKey() + "\n";
+    }
+
+    /** Starts a server with a new key of a client in this file, which offers only the key exchange with ML-KEM. */
+    public static FakeSshd withMlKem(Path identity) throws IOException {
+        Programs.newKey("ecdsa", identity); // this server knows no Ed25519
+        var server = new FakeSshd("127.0.0.1", Files.readString(Path.of(identity + ".pub")));
+        server.stop();
+        server.keyExchange(new MlKemExchange());
+        server.start();
+        return server;
     }
 
     /** Sets the only key exchange that it offers. Takes effect at the next start. */
