@@ -70,8 +70,17 @@ public record HostFacts(
         /** PROC_PID_INIT_INO of linux/proc_ns.h: the inode of the first PID namespace, fixed in the kernel. */
         public static final String FIRST_PID_NAMESPACE = "pid:[4026531836]";
 
-        /** A bit of the capabilities. */
+        /** Bits of the capabilities. */
+        public static final int CAP_DAC_OVERRIDE = 1;
+
+        public static final int CAP_DAC_READ_SEARCH = 2;
+        public static final int CAP_KILL = 5;
         public static final int CAP_SYS_PTRACE = 19;
+
+        /** Whether this capability is known to be there. */
+        public boolean has(int capability) {
+            return (capabilities >>> capability & 1) == 1;
+        }
     }
 
     /**

@@ -132,8 +132,11 @@ public final class Accounts {
         if (!isConfigured) {
             return Match.NO;
         }
-        if (uid != null && (uid == 0 || isNumber(user, uid))) {
-            return isNumber(user, uid) ? Match.UNKNOWN : Match.NO;
+        if (uid != null && isNumber(user, uid)) {
+            return Match.UNKNOWN;
+        }
+        if (uid != null && uid == 0) {
+            return Match.NO;
         }
         var accounts = uid == null ? Set.<String>of() : namesOf(uid);
         return accounts.isEmpty()

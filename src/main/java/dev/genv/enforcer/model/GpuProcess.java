@@ -97,7 +97,10 @@ public record GpuProcess(
         return new GpuProcess(id, uid, command, its, by, usage, immunity, workload, who, owner, rangeOwner, devices);
     }
 
-    /** Whether it is known whose it is. In a container of root, or if that is unknown, a uid may be anybody's, and only a subordinate one shows it. */
+    /**
+     * Whether it is known whose it is. In a container of root, or if that is unknown, a uid may be anybody's, and only a subordinate one shows
+     * it.
+     */
     public boolean isPerson() {
         return owner != null && (inContainerOfRoot() == Ternary.NO || !owner.equals(uid));
     }

@@ -234,7 +234,8 @@ public final class NameService {
 
     /**
      * Returns what to ask now: users that were not asked for before, or not found a minute ago, or found an hour ago. Those that were found
-     * come first. Every other call is for a name that has to be asked by itself. After a failure nothing is asked for a minute, after further ones for up to an hour.
+     * come first. Every other call is for a name that has to be asked by itself. After a failure nothing is asked for a minute, after further
+     * ones for up to an hour.
      */
     List<String> next(Collection<String> users, Accounts local) {
         var isOver = pause.isOver(now);

@@ -97,11 +97,6 @@ public record ObserverSettings(
     }
 
     public record Privileges(ObserverSettings settings, AccessFacts access) {
-        // Bits of linux/capability.h.
-        private static final int CAP_DAC_OVERRIDE = 1;
-        private static final int CAP_DAC_READ_SEARCH = 2;
-        private static final int CAP_KILL = 5;
-
         private static final String UNREADABLE_ENVIRON =
                 "the environment variables of other users' processes cannot be read: ";
 
@@ -126,13 +121,13 @@ public record ObserverSettings(
                                         advice == Advice.CONTAINER ? "here" : "there",
                                         advice.enterNamespace)));
             }
-            if (!has(AccessFacts.CAP_SYS_PTRACE)) {
+            if (!access.has(AccessFacts.CAP_SYS_PTRACE)) {
                 missing.add(capability("SYS_PTRACE", UNREADABLE_ENVIRON));
             }
-            if (!has(CAP_DAC_READ_SEARCH) && !has(CAP_DAC_OVERRIDE)) {
+            if (!access.has(AccessFacts.CAP_DAC_READ_SEARCH) && !access.has(AccessFacts.CAP_DAC_OVERRIDE)) {
                 missing.add(capability("DAC_READ_SEARCH", UNREADABLE_ENVIRON));
             }
-            if (settings.acts() && settings.signals() && !has(CAP_KILL)) {
+            if (settings.acts() && settings.signals() && !access.has(AccessFacts.CAP_KILL)) {
                 missing.add(capability("KILL", "processes of other users cannot be signalled: "));
             }
             var profile = APPARMOR_OF_A_CONTAINER.matcher(access.securityLabel());
@@ -151,10 +146,6 @@ public record ObserverSettings(
         private MissingPrivilege capability(String name, String consequence) {
             return new MissingPrivilege(
                     name, consequence + settings.advice().addCapability.formatted(name));
-        }
-
-        private boolean has(int bit) {
-            return (access.capabilities() >>> bit & 1) == 1;
         }
 
         /**

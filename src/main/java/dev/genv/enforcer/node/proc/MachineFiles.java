@@ -51,17 +51,13 @@ public record MachineFiles(Path root) {
     private static final FileTree OWN_FILES = new FileTree(Path.of("/"));
 
     public AccessFacts access(boolean stateIsWritable) {
+        var capabilities = CAPABILITIES.matcher(text(() -> ProcFs.text(root.resolve("self/status"))));
         return new AccessFacts(
                 (int) ProcessHandle.current().pid(),
-                capabilities(),
+                capabilities.find() ? Long.parseUnsignedLong(capabilities.group(1), 16) : 0,
                 namespace("self/ns/pid"),
                 securityLabel(),
                 stateIsWritable);
-    }
-
-    private long capabilities() {
-        var shown = CAPABILITIES.matcher(text(() -> ProcFs.text(root.resolve("self/status"))));
-        return shown.find() ? Long.parseUnsignedLong(shown.group(1), 16) : 0;
     }
 
     private String securityLabel() {
@@ -88,10 +84,11 @@ public record MachineFiles(Path root) {
 
     /** Whether this is root without the privilege to look into other processes, or in a profile of AppArmor. */
     private boolean lacksPrivilege() {
+        var own = access(true);
         try {
             return FileCalls.effectiveUid() == 0
-                    && ((capabilities() >>> AccessFacts.CAP_SYS_PTRACE & 1) == 0
-                            || securityLabel().endsWith("(enforce)"));
+                    && (!own.has(AccessFacts.CAP_SYS_PTRACE)
+                            || own.securityLabel().endsWith("(enforce)"));
         } catch (Errno e) {
             throw new IllegalStateException("geteuid(2) does not fail", e);
         }

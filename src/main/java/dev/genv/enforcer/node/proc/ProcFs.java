@@ -96,10 +96,6 @@ public final class ProcFs {
         return memory.ownerOf(uid);
     }
 
-    public boolean exists(int pid) {
-        return pid > 0 && Files.exists(file(pid, "stat"));
-    }
-
     /** Returns the stat of a process; empty if there is no such process. */
     public Optional<ProcStat> stat(int pid) throws IOException {
         var stat = content(pid, "stat");
