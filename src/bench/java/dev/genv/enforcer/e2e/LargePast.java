@@ -12,7 +12,6 @@ import dev.genv.enforcer.enforcement.report.Event;
 import dev.genv.enforcer.enforcement.report.Event.EventContent;
 import dev.genv.enforcer.enforcement.report.SavedState;
 import dev.genv.enforcer.enforcement.report.SavedState.SavedCycle;
-import dev.genv.enforcer.enforcement.report.Store.ActionChanges;
 import dev.genv.enforcer.enforcement.report.Store.CycleCommit;
 import dev.genv.enforcer.enforcement.report.ViolationRecord;
 import dev.genv.enforcer.model.Fleet;
@@ -88,8 +87,7 @@ final class LargePast implements AutoCloseable {
         }
         var last = first + EVENTS_OF_A_CYCLE - 1;
         var cycle = new SavedCycle(first, first, Map.of("gpu-1", (long) first), first, last, at, at, last);
-        return new CycleCommit(
-                cycle, SavedState.EMPTY, List.of(), events, ActionChanges.NONE, (_, _) -> Optional.empty());
+        return new CycleCommit(cycle, SavedState.EMPTY, List.of(), events, Map.of(), (_, _) -> Optional.empty());
     }
 
     private static ViolationRecord ended(int number, Instant at) {
