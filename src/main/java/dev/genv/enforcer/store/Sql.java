@@ -67,13 +67,12 @@ public record Sql(Connection connection) {
     }
 
     public void forEach(String sql, RowConsumer consumer, @Nullable Object... values) throws SQLException {
-        query(
-                sql,
-                row -> {
-                    consumer.accept(row);
-                    return row;
-                },
-                values);
+        try (var statement = prepare(sql, values);
+                var rows = statement.executeQuery()) {
+            while (rows.next()) {
+                consumer.accept(rows);
+            }
+        }
     }
 
     /** Returns the first column of the first row; empty if there is none, or if it is NULL. */

@@ -15,10 +15,14 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.PriorityQueue;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -37,15 +41,62 @@ final class StoredRows {
     private static <T> List<T> latestRows(
             Sql sql, String table, String latestFirst, String columns, int most, long maxBytes, Row<T> reader)
             throws SQLException {
-        var query = """
-                SELECT %3$s FROM (
-                    SELECT its, SUM(bytes) OVER (ORDER BY upto, its) AS total FROM (
-                        SELECT rowid AS its, bytes, SUM(bytes) OVER (PARTITION BY host, owner ORDER BY %2$s) AS upto FROM %1$s)
-                    ORDER BY upto, its LIMIT ?) JOIN %1$s AS latest ON latest.rowid = its WHERE total <= ? ORDER BY %2$s
-                """.formatted(table, latestFirst, columns);
-        return sql.query(query, reader::read, most, maxBytes).reversed().stream()
-                .flatMap(Optional::stream)
-                .toList();
+        var fitting = new FittingRows(most, maxBytes);
+        sql.forEach(
+                "SELECT rowid, bytes, host, owner FROM %s ORDER BY %s".formatted(table, latestFirst),
+                row -> fitting.add(row.getLong(1), row.getLong(2), new Share(row.getString(3), row.getString(4))));
+        var latest = new ArrayList<T>();
+        for (var id : fitting.oldestFirst()) {
+            sql.query("SELECT %s FROM %s WHERE rowid = ?".formatted(columns, table), reader::read, id).stream()
+                    .flatMap(Optional::stream)
+                    .forEach(latest::add);
+        }
+        return latest;
+    }
+
+    /**
+     * The rows that fit, chosen while all rows are read, latest first. A window function of SQLite would do the same and keep a table of all
+     * rows in memory.
+     */
+    private static final class FittingRows {
+        /** A row, and the bytes of the rows of its share from the latest to this one. */
+        private record Fitting(long number, long id, long bytes, long upto) {}
+
+        private final int most;
+        private final long maxBytes;
+        private final Map<Share, Long> bytesOfShares = new HashMap<>();
+        private final PriorityQueue<Fitting> rows =
+                new PriorityQueue<>(Comparator.comparingLong(Fitting::upto).reversed());
+        private long read;
+        private long total;
+        /** What does not fit: later rows of a share with as many bytes do not fit either. */
+        private long tooMany = Long.MAX_VALUE;
+
+        FittingRows(int most, long maxBytes) {
+            this.most = most;
+            this.maxBytes = maxBytes;
+        }
+
+        void add(long id, long bytes, Share share) {
+            var upto = bytesOfShares.merge(share, bytes, Long::sum);
+            if (upto >= tooMany) {
+                return;
+            }
+            rows.add(new Fitting(read++, id, bytes, upto));
+            total += bytes;
+            while (rows.size() > most || total > maxBytes) {
+                var last = rows.remove();
+                total -= last.bytes();
+                tooMany = last.upto();
+            }
+        }
+
+        List<Long> oldestFirst() {
+            return rows.stream()
+                    .sorted(Comparator.comparingLong(Fitting::number).reversed())
+                    .map(Fitting::id)
+                    .toList();
+        }
     }
 
     record ActionRows(Sql sql) {
