@@ -80,9 +80,9 @@ public record GpuProcess(
         return excused != null && excused.contains(device);
     }
 
-    /** Returns those of these devices on which no environment excuses it. */
-    public List<Integer> notExcused(List<Integer> devices) {
-        return devices.stream().filter(device -> !isExcusedOn(device)).toList();
+    /** Returns its devices on which no environment excuses it. */
+    public List<Integer> notExcused() {
+        return devices().stream().filter(device -> !isExcusedOn(device)).toList();
     }
 
     public GpuProcess with(Membership other, MembershipSource by) {

@@ -70,7 +70,9 @@ final class EnvOwnerRule {
         var process = stranger.process();
         var message = "Process %d of uid %d names environment %s of uid %d"
                 .formatted(process.pid(), process.uid(), SafeText.escape(environment.eid()), environment.uid());
-        check.add(host, process, environment, process.devices(), message, stranger.isProven());
+        check.add(
+                Violation.of(process, environment, process.devices(), message, host, check),
+                stranger.isProven() ? List.of(new Action.Terminate(host.host(), process)) : List.of());
     }
 
     private static void addDisputed(Snapshot host, Environment environment, RuleCheck check) {

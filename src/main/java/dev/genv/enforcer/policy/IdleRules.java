@@ -146,6 +146,8 @@ final class IdleRules {
                         SafeText.escape(environment.eid()),
                         Messages.list(process.devices()),
                         check.idle().text());
-        check.add(host, process, environment, process.devices(), message, true);
+        check.add(
+                Violation.of(process, environment, process.devices(), message, host, check),
+                List.of(new Action.Terminate(host.host(), process)));
     }
 }

@@ -71,10 +71,9 @@ final class ProcessRules {
 
     private static void outside(Snapshot host, RuleCheck check) {
         for (var process : host.processes()) {
-            var devices = process.notExcused(process.devices());
-            if (process.membership() instanceof Membership.Outside && isAccused(process, devices)) {
+            if (process.membership() instanceof Membership.Outside) {
                 var message = "Process %d is not running in a GPU environment".formatted(process.pid());
-                check.add(host, process, null, devices, message, true);
+                addUnlessExcused(process, message, host, check);
             }
         }
     }
@@ -82,20 +81,22 @@ final class ProcessRules {
     private static void inactive(Snapshot host, RuleCheck check) {
         var environments = host.environmentsById();
         for (var process : host.processes()) {
-            var devices = process.notExcused(process.devices());
-            if (process.membership() instanceof Membership.InEnvironment(var eid)
-                    && !environments.containsKey(eid)
-                    && isAccused(process, devices)) {
+            if (process.membership() instanceof Membership.InEnvironment(var eid) && !environments.containsKey(eid)) {
                 var message = "Process %d names environment %s, which is not active"
                         .formatted(process.pid(), SafeText.escape(eid));
-                check.add(host, process, null, devices, message, true);
+                addUnlessExcused(process, message, host, check);
             }
         }
     }
 
-    /** Whether environments that list a process leave devices on which they do not excuse it. */
-    private static boolean isAccused(GpuProcess process, List<Integer> notExcused) {
-        return process.devices().isEmpty() || !notExcused.isEmpty();
+    /** Adds a process, unless environments that list it excuse it on all its devices. */
+    private static void addUnlessExcused(GpuProcess process, String message, Snapshot host, RuleCheck check) {
+        var devices = process.notExcused();
+        if (!devices.isEmpty() || process.devices().isEmpty()) {
+            check.add(
+                    Violation.of(process, null, devices, message, host, check),
+                    List.of(new Action.Terminate(host.host(), process)));
+        }
     }
 
     private static void notAttached(Snapshot host, RuleCheck check) {
@@ -103,13 +104,15 @@ final class ProcessRules {
         var processes = host.processesByEnvironment();
         for (var environment : host.environments()) {
             for (var process : processes.getOrDefault(environment.eid(), List.of())) {
-                var strange = process.notExcused(process.devices()).stream()
+                var strange = process.notExcused().stream()
                         .filter(device -> isOthers(device, environment, devices))
                         .toList();
                 if (!strange.isEmpty()) {
                     var message = "Process %d from environment %s is using non-attached GPU(s) %s"
                             .formatted(process.pid(), SafeText.escape(environment.eid()), Messages.list(strange));
-                    check.add(host, process, environment, strange, message, true);
+                    check.add(
+                            Violation.of(process, environment, strange, message, host, check),
+                            List.of(new Action.Terminate(host.host(), process)));
                 }
             }
         }

@@ -1,8 +1,6 @@
 package dev.genv.enforcer.policy;
 
-import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
@@ -15,7 +13,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.BiConsumer;
-import org.jspecify.annotations.Nullable;
 
 /** What a rule checks: the whole fleet, because a user's quota spans machines. It has no state. */
 @FunctionalInterface
@@ -52,34 +49,6 @@ public interface Rule {
 
         void problem(Snapshot host, ProblemCode code, String detail) {
             problems.add(new HostProblem(host.host(), code, detail));
-        }
-
-        /**
-         * Adds a violation of a single process.
-         *
-         * @param environment the one that it names; null if it names none, or if that is not active
-         * @param terminates whether the process is to be terminated; otherwise it is only reported
-         */
-        void add(
-                Snapshot snapshot,
-                GpuProcess process,
-                @Nullable Environment environment,
-                List<Integer> devices,
-                String message,
-                boolean terminates) {
-            var host = snapshot.host();
-            var violation = new Violation(
-                    rule,
-                    host,
-                    Violation.subjectOf(process.id()),
-                    Messages.on(fleet, host) + message,
-                    environment == null
-                            ? process.userName()
-                            : environment.user().orElse(null),
-                    process.environmentId().orElse(null),
-                    devices,
-                    List.of(process));
-            add(violation, terminates ? List.of(new Action.Terminate(host, process)) : List.of());
         }
     }
 

@@ -1,9 +1,12 @@
 package dev.genv.enforcer.policy;
 
+import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
+import dev.genv.enforcer.policy.Rule.RuleCheck;
 import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
@@ -50,6 +53,29 @@ public record Violation(
         hosts = Set.copyOf(hosts);
         devices = List.copyOf(devices);
         processes = List.copyOf(processes);
+    }
+
+    /**
+     * Returns a violation by a single process.
+     *
+     * @param environment the active one that it names; null if it names none
+     */
+    static Violation of(
+            GpuProcess process,
+            @Nullable Environment environment,
+            List<Integer> devices,
+            String message,
+            Snapshot host,
+            RuleCheck check) {
+        return new Violation(
+                check.rule(),
+                host.host(),
+                subjectOf(process.id()),
+                Messages.on(check.fleet(), host.host()) + message,
+                environment == null ? process.userName() : environment.user().orElse(null),
+                process.environmentId().orElse(null),
+                devices,
+                List.of(process));
     }
 
     public Violation alsoOn(Set<String> more) {

@@ -503,7 +503,7 @@ final class FactsMachine {
                         membership,
                         by == MembershipSource.ENVIRON || by == MembershipSource.UNKNOWN ? "" : " by " + by,
                         immunity == null ? "" : " " + immunity.kind(),
-                        process.notExcused(process.devices()).equals(process.devices())
+                        process.notExcused().equals(process.devices())
                                 ? ""
                                 : " excused on " + new TreeSet<>(process.excused()));
     }
