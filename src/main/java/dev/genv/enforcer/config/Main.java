@@ -46,6 +46,7 @@ public final class Main {
             } else if (settings.http().tlsCertificateFile().isPresent()) {
                 System.setProperty("quarkus.http.tls-configuration-name", ApiTls.NAME);
                 System.setProperty("quarkus.http.insecure-requests", "disabled");
+                System.setProperty("quarkus.tls." + ApiTls.NAME + ".reload-period", "2s");
             }
             findSqlite();
             ServerConnections.enable();

@@ -3,9 +3,6 @@ package dev.genv.enforcer.api.security;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.WatchedFile;
 import io.quarkus.micrometer.runtime.export.handlers.PrometheusHandler;
-import io.quarkus.runtime.StartupEvent;
-import io.quarkus.tls.CertificateUpdatedEvent;
-import io.quarkus.tls.TlsConfigurationRegistry;
 import io.quarkus.tls.runtime.KeyStoreAndKeyCertOptions;
 import io.quarkus.tls.runtime.KeyStoreProvider;
 import io.quarkus.tls.runtime.TrustStoreAndTrustOptions;
@@ -18,28 +15,26 @@ import io.vertx.core.http.ClientAuth;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.PemTrustOptions;
-import io.vertx.core.net.impl.KeyStoreHelper;
+import io.vertx.core.net.TrustOptions;
 import io.vertx.ext.web.Router;
-import jakarta.enterprise.event.Event;
 import jakarta.enterprise.event.Observes;
 import jakarta.inject.Singleton;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.security.KeyStore;
-import java.security.PrivateKey;
 import java.security.Signature;
 import java.security.SignatureException;
-import java.time.Duration;
-import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Callable;
-import java.util.stream.Stream;
+import java.util.concurrent.Semaphore;
+import javax.net.ssl.X509KeyManager;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * TLS on the port of the API. Quarkus asks for the certificates at the start and after each change. Its own watch of files would log
- * a change every time, and ignore files that it cannot use. So a thread of this class watches them.
+ * TLS on the port of the API. Quarkus asks for the certificates at the start and in each period of reloading. It keeps the former ones
+ * if there is an exception, and does not log it. It does not compare a certificate with its key either, so both are done here.
  */
 @Singleton
 @Identifier(ApiTls.NAME)
@@ -48,42 +43,65 @@ public class ApiTls implements KeyStoreProvider, TrustStoreProvider, HttpServerO
     public static final String NAME = "api";
 
     private static final Logger LOG = Logger.getLogger(ApiTls.class);
-    private static final Duration PAUSE = Duration.ofSeconds(2);
 
     private final Optional<TlsFiles> files;
-    private volatile Optional<Certificates> certificates;
-    /** From which the certificates were loaded. */
-    private @Nullable Contents used;
+    /** A file system may not answer, and then no more than one thread waits for it. */
+    private final Semaphore reading = new Semaphore(1);
 
-    private @Nullable Contents latest;
+    private volatile @Nullable Certificates latest;
     private String problem = "";
+    /** How often in succession the files had this problem. */
+    private int failures;
 
-    /** Reads the files. The settings have not checked their content, because Quarkus has to configure Netty first. */
     ApiTls(Optional<TlsFiles> files) {
         this.files = files;
+    }
+
+    /** Reads all files, also those of the trust store, for which Quarkus asks directly after. */
+    @Override
+    public @Nullable KeyStoreAndKeyCertOptions getKeyStore(Vertx vertx) {
+        if (files.isEmpty()) {
+            return null;
+        }
+        if (!reading.tryAcquire()) {
+            throw new UnusableTlsFilesException(new IOException("the files do not answer"));
+        }
         try {
-            used = files.isPresent() ? files.get().read() : null;
-            certificates = used == null
-                    ? Optional.empty()
-                    : Optional.of(files.orElseThrow().load(used));
+            var before = latest;
+            var read = files.get().load(vertx);
+            latest = read;
+            failures = 0;
+            if (before != null && !before.hasContentOf(read)) {
+                LOG.info("The API uses the new TLS certificates");
+            }
+            return read.ofServer();
         } catch (IOException e) {
+            report(String.valueOf(e.getMessage()));
             throw new UnusableTlsFilesException(e);
+        } finally {
+            reading.release();
+        }
+    }
+
+    /** Logs a problem once, and only if two readings have it: those of a single one may be a part of a change. */
+    private void report(String reason) {
+        failures = reason.equals(problem) ? failures + 1 : 1;
+        problem = reason;
+        if (failures == 2) {
+            LOG.errorf("The API keeps its former TLS certificates, because the files cannot be used: %s", reason);
         }
     }
 
     @Override
-    public @Nullable KeyStoreAndKeyCertOptions getKeyStore(Vertx vertx) {
-        return certificates.map(Certificates::ofServer).orElse(null);
-    }
-
-    @Override
     public @Nullable TrustStoreAndTrustOptions getTrustStore(Vertx vertx) {
-        return certificates.map(Certificates::ofClientAuthorities).orElse(null);
+        var read = latest;
+        return read == null ? null : read.ofClientAuthorities();
     }
 
     @Override
     public void customizeHttpsServer(HttpServerOptions options) {
-        if (certificates.map(Certificates::ofClientAuthorities).isPresent()) {
+        var read = latest;
+        if (read != null && read.ofClientAuthorities() != null) {
             options.setClientAuth(ClientAuth.REQUIRED);
         }
     }
@@ -95,83 +113,78 @@ public class ApiTls implements KeyStoreProvider, TrustStoreProvider, HttpServerO
         }
     }
 
-    void start(
-            @Observes StartupEvent event, TlsConfigurationRegistry registry, Event<CertificateUpdatedEvent> listeners) {
-        files.ifPresent(watched -> WatchedFile.watch("tls-files", PAUSE, () -> {
-            var tls = registry.get(NAME).orElseThrow();
-            if (refresh(watched)) {
-                if (tls.reload()) {
-                    listeners.fire(new CertificateUpdatedEvent(NAME, tls));
-                } else {
-                    LOG.error("The API keeps its former TLS certificates, because the new ones cannot be loaded");
-                }
-            }
-        }));
-    }
+    /** The PEM files. Clients need a certificate if the authorities that sign those are given. */
+    public record TlsFiles(
+            Path certificate, Path key, @Nullable Path clientAuthorities) {
+        private static final int LARGEST = 1 << 20;
+        private static final String CERTIFICATES = "certificates in PEM";
 
-    /**
-     * Reads the files once, and returns whether there are other certificates now. Those of a single reading may be a part of a change.
-     * Files that cannot be used change nothing.
-     */
-    boolean refresh(TlsFiles watched) {
-        try {
-            var read = watched.read();
-            var isSettled = read.equals(latest);
-            var isChanged = isSettled && !read.equals(used);
-            latest = read;
-            if (isChanged) {
-                certificates = Optional.of(watched.load(read));
-                used = read;
-            }
-            problem = isSettled ? "" : problem;
-            return isChanged;
-        } catch (IOException e) {
-            var reason = String.valueOf(e.getMessage());
-            if (!reason.equals(problem)) {
-                LOG.errorf("The API keeps its former TLS certificates, because the files cannot be used: %s", reason);
-            }
-            problem = reason;
-            return false;
-        }
-    }
-
-    /** The PEM files. Their content may change, for example when Kubernetes renews a secret. */
-    public static final class TlsFiles {
-        private final PemFile certificate;
-        private final PemFile key;
-        private final @Nullable PemFile authorities;
-
-        /** Clients need a certificate if the authorities that sign those are given. */
-        public TlsFiles(Path certificate, Path key, @Nullable Path clientAuthorities) {
-            this.certificate = new PemFile(certificate);
-            this.key = new PemFile(key);
-            this.authorities = clientAuthorities == null ? null : new PemFile(clientAuthorities);
-        }
-
-        private Contents read() throws IOException {
-            return new Contents(certificate.read(), key.read(), authorities == null ? null : authorities.read());
-        }
-
-        /** Returns what was read if it is valid. The message of an error names the file, and has nothing of its content. */
-        private Certificates load(Contents read) throws IOException {
-            certificate.load("certificates in PEM", () -> KeyStoreHelper.loadCA(Stream.of(read.chain)));
-            var clients = authorities == null || read.authorities == null
-                    ? null
-                    : new TrustStoreAndTrustOptions(
-                            authorities.load(
-                                    "certificates in PEM", () -> KeyStoreHelper.loadCA(Stream.of(read.authorities))),
-                            new PemTrustOptions().addCertValue(read.authorities));
+        /** Returns the content if it is valid. The message of an error names the file, and has nothing of its content. */
+        private Certificates load(Vertx vertx) throws IOException {
+            var chain = read(certificate);
+            check(
+                    certificate,
+                    CERTIFICATES,
+                    () -> new PemTrustOptions().addCertValue(chain).loadKeyStore(vertx));
+            var pair = new PemKeyCertOptions().addCertValue(chain).addKeyValue(read(key));
             var expected =
-                    "the RSA or EC key of the certificate in %s, in PEM and not encrypted".formatted(certificate.path);
-            var server = new KeyStoreAndKeyCertOptions(
-                    key.load(expected, read::serverStore),
-                    new PemKeyCertOptions().addCertValue(read.chain).addKeyValue(read.key));
-            return new Certificates(server, clients);
+                    "the RSA or EC key of the certificate in %s, in PEM and not encrypted".formatted(certificate);
+            var server = new KeyStoreAndKeyCertOptions(check(key, expected, () -> keyStore(pair, vertx)), pair);
+            if (clientAuthorities == null) {
+                return new Certificates(server, null);
+            }
+            var trusted = new PemTrustOptions().addCertValue(read(clientAuthorities));
+            return new Certificates(
+                    server,
+                    new TrustStoreAndTrustOptions(
+                            check(clientAuthorities, CERTIFICATES, () -> trusted.loadKeyStore(vertx)), trusted));
+        }
+
+        private static Buffer read(Path file) throws IOException {
+            try {
+                return new WatchedFile<>(file, LARGEST, Buffer::buffer).current();
+            } catch (IOException e) {
+                throw new IOException("%s: %s".formatted(file, Errno.textOf(e)), e);
+            }
+        }
+
+        /** Vert.x's parser throws exceptions of many types. */
+        private static KeyStore check(Path file, String expected, Callable<KeyStore> parser) throws IOException {
+            try {
+                return parser.call();
+            } catch (Exception e) {
+                throw new IOException("%s: expected %s".formatted(file, expected), e);
+            }
+        }
+
+        /** Fails also if the certificate does not verify what the key signs. */
+        private static KeyStore keyStore(PemKeyCertOptions pair, Vertx vertx) throws Exception {
+            var store = pair.loadKeyStore(vertx);
+            var certificate = store.getCertificate(store.aliases().nextElement());
+            var type = certificate.getPublicKey().getAlgorithm();
+            var keys = (X509KeyManager) pair.getKeyManagerFactory(vertx).getKeyManagers()[0];
+            var signature = Signature.getInstance(type.equals("EC") ? "SHA256withECDSA" : "SHA256withRSA");
+            signature.initSign(keys.getPrivateKey(keys.getServerAliases(type, null)[0]));
+            var signed = signature.sign();
+            signature.initVerify(certificate);
+            if (!signature.verify(signed)) {
+                throw new SignatureException("the key is that of another certificate");
+            }
+            return store;
         }
     }
 
     private record Certificates(
-            KeyStoreAndKeyCertOptions ofServer, @Nullable TrustStoreAndTrustOptions ofClientAuthorities) {}
+            KeyStoreAndKeyCertOptions ofServer, @Nullable TrustStoreAndTrustOptions ofClientAuthorities) {
+        private boolean hasContentOf(Certificates other) {
+            return ofServer.options.equals(other.ofServer.options)
+                    && Objects.equals(optionsOf(ofClientAuthorities), optionsOf(other.ofClientAuthorities));
+        }
+
+        private static @Nullable TrustOptions optionsOf(@Nullable TrustStoreAndTrustOptions store) {
+            return store == null ? null : store.options;
+        }
+    }
 
     /** The reason why the service cannot start. */
     public static final class UnusableTlsFilesException extends RuntimeException {
@@ -179,51 +192,6 @@ public class ApiTls implements KeyStoreProvider, TrustStoreProvider, HttpServerO
 
         UnusableTlsFilesException(IOException cause) {
             super(cause.getMessage(), cause);
-        }
-    }
-
-    private record PemFile(Path path, WatchedFile<Buffer> content) {
-        private static final int LARGEST = 1 << 20;
-
-        PemFile(Path path) {
-            this(path, new WatchedFile<>(path, LARGEST, Buffer::buffer));
-        }
-
-        Buffer read() throws IOException {
-            try {
-                return content.current();
-            } catch (IOException e) {
-                throw new IOException("%s: %s".formatted(path, Errno.textOf(e)), e);
-            }
-        }
-
-        /** Vert.x's parser throws exceptions of many types. */
-        KeyStore load(String expected, Callable<KeyStore> parser) throws IOException {
-            try {
-                return parser.call();
-            } catch (Exception e) {
-                throw new IOException("%s: expected %s".formatted(path, expected), e);
-            }
-        }
-    }
-
-    /** The contents of the PEM files. */
-    private record Contents(
-            Buffer chain, Buffer key, @Nullable Buffer authorities) {
-        /** Fails also if the certificate does not verify what the key signs. */
-        KeyStore serverStore() throws Exception {
-            var store = KeyStoreHelper.loadKeyCert(List.of(key), List.of(chain));
-            var alias = store.aliases().nextElement();
-            var signing = (PrivateKey) store.getKey(alias, KeyStoreHelper.DUMMY_PASSWORD.toCharArray());
-            var signature =
-                    Signature.getInstance(signing.getAlgorithm().equals("EC") ? "SHA256withECDSA" : "SHA256withRSA");
-            signature.initSign(signing);
-            var signed = signature.sign();
-            signature.initVerify(store.getCertificate(alias).getPublicKey());
-            if (!signature.verify(signed)) {
-                throw new SignatureException("the key is that of another certificate");
-            }
-            return store;
         }
     }
 }

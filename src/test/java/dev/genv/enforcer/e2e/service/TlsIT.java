@@ -9,6 +9,7 @@ import dev.genv.enforcer.testsupport.TestCertificate;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.security.GeneralSecurityException;
 import java.util.concurrent.Callable;
 import javax.net.ssl.SSLHandshakeException;
@@ -60,9 +61,47 @@ class TlsIT extends NodeSuite {
         Files.writeString(directory.resolve("tls.crt"), "no certificate");
         await().until(() -> Files.readString(service.out()).contains("tls.crt: expected certificates in PEM"));
         assertThat(https.get("/hosts", authorization).status()).isEqualTo(200);
+        node.setCertificate(first);
+        Files.writeString(directory.resolve("tls.key"), second.keyPem());
+        await().until(() -> Files.readString(service.out()).contains("tls.key: expected the RSA or EC key"));
+        assertThat(https.get("/hosts", authorization).status())
+                .as("with the former pair, because the key is of another certificate")
+                .isEqualTo(200);
         node.setCertificate(second);
         var replaced = new RawHttp(service.port(), second.context().getSocketFactory());
         awaitOnEachEventLoop(() -> replaced.get("/hosts", authorization).status() == 200);
+    }
+
+    /** Kubernetes writes a renewed secret to a new folder, and replaces a link to the folder. */
+    @Test
+    void renewedSecretOfKubernetesIsUsedWithoutARestart() throws Exception {
+        writeSecret("..1", first);
+        var link = Files.createSymbolicLink(directory.resolve("..data"), Path.of("..1"));
+        var certificate = Files.createSymbolicLink(directory.resolve("cert.pem"), Path.of("..data/tls.crt"));
+        var key = Files.createSymbolicLink(directory.resolve("key.pem"), Path.of("..data/tls.key"));
+        var service = node.set("TLS_CERTIFICATE_FILE", certificate)
+                .set("TLS_KEY_FILE", key)
+                .startService();
+        var former = new RawHttp(service.port(), first.context().getSocketFactory());
+        assertThat(former.get("/hosts").status()).isEqualTo(200);
+
+        writeSecret("..2", second);
+        Files.move(
+                Files.createSymbolicLink(directory.resolve("..tmp"), Path.of("..2")),
+                link,
+                StandardCopyOption.ATOMIC_MOVE);
+
+        var renewed = new RawHttp(service.port(), second.context().getSocketFactory());
+        awaitOnEachEventLoop(() -> renewed.get("/hosts").status() == 200);
+        assertThat(Files.readString(service.out()))
+                .containsOnlyOnce("The API uses the new TLS certificates")
+                .doesNotContain("cannot be used");
+    }
+
+    private void writeSecret(String folder, TestCertificate content) throws Exception {
+        var secret = Files.createDirectory(directory.resolve(folder));
+        Files.writeString(secret.resolve("tls.crt"), content.pem());
+        Files.writeString(secret.resolve("tls.key"), content.keyPem());
     }
 
     @Test
