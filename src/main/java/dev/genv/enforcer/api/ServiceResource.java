@@ -29,80 +29,69 @@ import org.eclipse.microprofile.openapi.annotations.media.Schema;
 import org.eclipse.microprofile.openapi.annotations.responses.APIResponse;
 import org.jspecify.annotations.Nullable;
 
-/** The service as it is now. A class for each path: a common one would answer OPTIONS of every path that does not exist. */
-public final class ServiceResource {
+/** The service as it is now. */
+@Path("/")
+@Produces(MediaType.APPLICATION_JSON)
+public class ServiceResource {
     static final String SNAPSHOT = "/snapshot";
 
-    private ServiceResource() {}
+    private final Enforcer enforcer;
+    private final EnforcerConfig config;
+    private final CycleSchedule schedule;
+    private final DeviceHistory history;
+    private final Ticker ticker;
 
-    /** The hosts that the last cycle observed. */
+    ServiceResource(
+            Enforcer enforcer, EnforcerConfig config, CycleSchedule schedule, DeviceHistory history, Ticker ticker) {
+        this.enforcer = enforcer;
+        this.config = config;
+        this.schedule = schedule;
+        this.history = history;
+        this.ticker = ticker;
+    }
+
+    @GET
     @Path("/hosts")
-    @Produces(MediaType.APPLICATION_JSON)
-    public static class HostsResource {
-        private final Enforcer enforcer;
-        private final DeviceHistory history;
-
-        HostsResource(Enforcer enforcer, DeviceHistory history) {
-            this.enforcer = enforcer;
-            this.history = history;
-        }
-
-        @GET
-        @Operation(operationId = "listHosts", summary = "The hosts in the last cycle; empty before the first one")
-        @APIResponse(responseCode = "200", description = "The hosts in the order of their names.")
-        public List<HostView> listHosts() {
-            return enforcer.latest().map(report -> HostView.of(report, history)).orElse(List.of());
-        }
+    @Operation(operationId = "listHosts", summary = "The hosts in the last cycle; empty before the first one")
+    @APIResponse(responseCode = "200", description = "The hosts in the order of their names.")
+    public List<HostView> listHosts() {
+        return enforcer.latest().map(report -> HostView.of(report, history)).orElse(List.of());
     }
 
-    /** The same in the words of genv. */
+    @GET
     @Path(SNAPSHOT)
-    @Produces(MediaType.APPLICATION_JSON)
-    public static class SnapshotResource {
-        private final Enforcer enforcer;
-
-        SnapshotResource(Enforcer enforcer) {
-            this.enforcer = enforcer;
-        }
-
-        @GET
-        @Operation(
-                operationId = "getSnapshot",
-                summary = "Every host in the form of \"genv usage snapshot\"; empty before the first cycle")
-        @APIResponse(
-                responseCode = "200",
-                description = "The hosts in the form of \"genv usage snapshot\".",
-                content = @Content(schema = @Schema(ref = "#/components/schemas/FleetView")))
-        public Map<String, SnapshotView> showSnapshot() {
-            var hosts = new LinkedHashMap<String, SnapshotView>();
-            enforcer.latest()
-                    .ifPresent(report -> report.fleet()
-                            .snapshots()
-                            .forEach(snapshot -> hosts.put(snapshot.host(), SnapshotView.of(snapshot))));
-            return hosts;
-        }
+    @Operation(
+            operationId = "getSnapshot",
+            summary = "Every host in the form of \"genv usage snapshot\"; empty before the first cycle")
+    @APIResponse(
+            responseCode = "200",
+            description = "The hosts in the form of \"genv usage snapshot\".",
+            content = @Content(schema = @Schema(ref = "#/components/schemas/FleetView")))
+    public Map<String, SnapshotView> showSnapshot() {
+        var hosts = new LinkedHashMap<String, SnapshotView>();
+        enforcer.latest()
+                .ifPresent(report -> report.fleet()
+                        .snapshots()
+                        .forEach(snapshot -> hosts.put(snapshot.host(), SnapshotView.of(snapshot))));
+        return hosts;
     }
 
-    /** The status of the service itself. */
+    @GET
     @Path("/status")
-    @Produces(MediaType.APPLICATION_JSON)
-    public static class StatusResource {
-        private final Enforcer enforcer;
-        private final CycleSchedule schedule;
-        private final Ticker ticker;
+    @Operation(operationId = "getStatus", summary = "When the last cycle ended, and why it failed if it did")
+    @APIResponse(responseCode = "200", description = "The status of the service.")
+    public StatusView showStatus() {
+        return StatusView.of(enforcer, schedule, LocalDate.ofInstant(ticker.now(), ZoneId.systemDefault()));
+    }
 
-        StatusResource(Enforcer enforcer, CycleSchedule schedule, Ticker ticker) {
-            this.enforcer = enforcer;
-            this.schedule = schedule;
-            this.ticker = ticker;
-        }
-
-        @GET
-        @Operation(operationId = "getStatus", summary = "When the last cycle ended, and why it failed if it did")
-        @APIResponse(responseCode = "200", description = "The status of the service.")
-        public StatusView showStatus() {
-            return StatusView.of(enforcer, schedule, LocalDate.ofInstant(ticker.now(), ZoneId.systemDefault()));
-        }
+    @GET
+    @Path("/policy")
+    @Operation(
+            operationId = "getPolicy",
+            summary = "The running policy: the mode of the service, and the mode and limits of each rule")
+    @APIResponse(responseCode = "200", description = "The running policy.")
+    public PolicyView showPolicy() {
+        return PolicyView.of(config);
     }
 
     /**
@@ -126,26 +115,6 @@ public final class ServiceResource {
                     schedule.isStale(since),
                     latest.map(CycleReport::error).orElse(null),
                     today);
-        }
-    }
-
-    /** The policy that the service applies. */
-    @Path("/policy")
-    @Produces(MediaType.APPLICATION_JSON)
-    public static class PolicyResource {
-        private final EnforcerConfig config;
-
-        PolicyResource(EnforcerConfig config) {
-            this.config = config;
-        }
-
-        @GET
-        @Operation(
-                operationId = "getPolicy",
-                summary = "The running policy: the mode of the service, and the mode and limits of each rule")
-        @APIResponse(responseCode = "200", description = "The running policy.")
-        public PolicyView showPolicy() {
-            return PolicyView.of(config);
         }
     }
 

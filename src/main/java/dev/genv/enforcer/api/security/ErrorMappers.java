@@ -1,9 +1,7 @@
 package dev.genv.enforcer.api.security;
 
 import jakarta.ws.rs.WebApplicationException;
-import jakarta.ws.rs.core.HttpHeaders;
 import jakarta.ws.rs.core.Response;
-import jakarta.ws.rs.core.UriInfo;
 import org.jboss.logging.Logger;
 import org.jboss.resteasy.reactive.server.ServerExceptionMapper;
 
@@ -16,25 +14,17 @@ class ErrorMappers {
         return problem(e.status(), String.valueOf(e.getMessage()));
     }
 
-    /** The framework's own texts name its parts, and it does not send the methods of the path with status 405. */
+    /** The framework's own texts name its parts. */
     @ServerExceptionMapper
-    Response frameworkError(WebApplicationException e, UriInfo uri) {
+    Response frameworkError(WebApplicationException e) {
         var status = e.getResponse().getStatus();
-        return switch (status) {
-            case 404 -> problem(status, HttpErrors.NO_SUCH_PATH);
-            case 405 ->
-                Response.fromResponse(problem(status, HttpErrors.NO_SUCH_METHOD))
-                        .header(HttpHeaders.ALLOW, methodsOf(uri))
-                        .build();
-            case 406 -> problem(status, "the answer has none of the types in the header Accept");
-            case 415 -> problem(status, "the body must have the Content-Type application/json");
-            default -> problem(status, "the request cannot be answered");
-        };
-    }
-
-    private static String methodsOf(UriInfo uri) {
-        var computes = uri.getPathSegments().getFirst().getPath().equals("plan"); // every other path is only read
-        return computes ? "POST, OPTIONS" : "GET, HEAD, OPTIONS";
+        return problem(status, switch (status) {
+            case 404 -> HttpErrors.NO_SUCH_PATH;
+            case 405 -> HttpErrors.NO_SUCH_METHOD;
+            case 406 -> "the answer has none of the types in the header Accept";
+            case 415 -> "the body must have the Content-Type application/json";
+            default -> "the request cannot be answered";
+        });
     }
 
     @ServerExceptionMapper

@@ -12,9 +12,8 @@ import io.vertx.ext.web.RoutingContext;
 public final class HttpErrors {
     /** The detail of status 404. */
     public static final String NO_SUCH_PATH = "there is no such path";
-    /** The detail of status 405, with which the header {@code Allow} is sent. */
-    public static final String NO_SUCH_METHOD =
-            "the path does not have this method; the header Allow lists its methods";
+    /** The detail of status 405. */
+    public static final String NO_SUCH_METHOD = "the path does not have this method";
 
     static final String MEDIA_TYPE = "application/problem+json";
     static final int UNAVAILABLE = 503;
