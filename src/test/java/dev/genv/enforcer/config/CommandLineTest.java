@@ -16,7 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Arguments as Python's argparse reads them with the definitions of genv 1.4.3, and the variables that mean the same. */
+/** The arguments of genv 1.4.3, and the variables that mean the same. */
 class CommandLineTest {
     @TempDir
     Path home;
@@ -34,6 +34,7 @@ class CommandLineTest {
         enforce --no-env-devices --no-env-memory         | {ENV_DEVICES=off, ENV_MEMORY=off}
         enforce --max-devices-per-user 2                 | {MAX_DEVICES_PER_USER=2}
         enforce --max-devices-for-user a=1 b=2           | {MAX_DEVICES_FOR_USER=a=1,b=2}
+        enforce --max-devices-for-user a=1 enforce       | {MAX_DEVICES_FOR_USER=a=1}
         enforce --max-devices-for-user a=1 --inter 5     | {INTERVAL=5, MAX_DEVICES_FOR_USER=a=1}
         remote -H a,raz@b enforce                        | {REMOTE_HOSTS=a,raz@b}
         remote -Ha -l raz -t 5 -eq enforce               | {REMOTE_EXIT_ON_ERROR=true, REMOTE_HOSTS=a, REMOTE_QUIET=true, REMOTE_TIMEOUT=5, REMOTE_USERNAME=raz}
@@ -57,28 +58,38 @@ class CommandLineTest {
     }
 
     @ParameterizedTest
-    @CsvSource(delimiter = '|', textBlock = """
-        --interval 5                          | the following arguments are required: enforce
-        monitor                               | argument SUBCOMMAND: invalid choice: 'monitor' (choose from 'enforce', 'remote')
-        enforce --intervall 5                 | unrecognized arguments: --intervall
-        enforce -x                            | unrecognized arguments: -x
-        enforce -=x                           | unrecognized arguments: -=x
-        enforce -=                            | unrecognized arguments: -=
-        enforce --interval                    | argument --interval: expected one argument
-        enforce --interval --env-memory       | argument --interval: expected one argument
-        enforce --interval 5s                 | argument --interval: invalid int value: '5s'
-        enforce --max-devices 2               | ambiguous option: --max-devices could match --max-devices-per-user, --max-devices-for-user
-        enforce --max-devices-for-user        | argument --max-devices-for-user: expected at least one argument
-        enforce --max-devices-for-user a=1 b  | argument --max-devices-for-user: not a valid spec: b
-        enforce --max-devices-for-user a=b=1  | argument --max-devices-for-user: not a valid spec: a=b=1
-        enforce --env-memory --no-env-memory  | argument --no-env-memory: not allowed with argument --env-memory
-        enforce --env-memory=1                | argument --env-memory: ignored explicit argument '1'
-        remote enforce                        | one of the arguments -H/-host/--host -hostfile/--hostfile is required
+    @CsvSource(delimiter = '|', quoteCharacter = '"', textBlock = """
+        --interval 5                          | Missing required parameter: '[remote] enforce'
+        monitor                               | Unknown command 'monitor': expected [remote] enforce
+        enforce monitor                       | Unknown command 'enforce monitor': expected [remote] enforce
+        remote -H a                           | Unknown command 'remote': expected [remote] enforce
+        enforce --intervall 5                 | Unknown option: '--intervall'
+        enforce -x                            | Unknown option: '-x'
+        enforce -qx                           | Unknown option: '-x' (while processing option: '-qx')
+        enforce -=x                           | Unknown option: '-=x'
+        enforce -=                            | Unknown option: '-='
+        enforce @file                         | Unknown command 'enforce @file': expected [remote] enforce
+        enforce -- --interval                 | Unknown command 'enforce --interval': expected [remote] enforce
+        enforce --interval                    | Missing required parameter for option '--interval' (INTERVAL)
+        enforce --interval --env-memory       | Expected parameter for option '--interval' but found '--env-memory'
+        enforce --interval 5s                 | Invalid value for option '--interval': '5s' is not an int
+        enforce --interval 99999999999        | Invalid value for option '--interval': '99999999999' is not an int
+        enforce --max-devices 2               | '--max-devices' is not unique: it matches '--max-devices-per-user', '--max-devices-for-user'
+        enforce --max-devices-for-user        | Missing required parameter for option '--max-devices-for-user' at index 0 (username=maximum)
+        enforce --max-devices-for-user a=1 b  | Unknown command 'enforce b': expected [remote] enforce
+        enforce --max-devices-for-user a=b=1  | Invalid value for option '--max-devices-for-user' at index 0 (username=maximum): 'a=b=1' is not username=maximum
+        enforce --env-memory --no-env-memory  | --env-memory, --no-env-memory are mutually exclusive (specify only one)
+        remote -H a --hostfile b enforce      | --hostnames=HOSTNAMES, --hostfile=HOSTFILE are mutually exclusive (specify only one)
+        enforce --env-memory=1                | option '--env-memory' should be specified without '1' parameter
+        enforce --env-memory=false            | option '--env-memory' should be specified without 'false' parameter
+        enforce -q=false                      | option '--quiet' should be specified without 'false' parameter
+        remote enforce                        | Missing required option: --host or --hostfile
         """)
-    void wrongArgumentEndsWithTheUsage(String arguments, String error) {
+    void wrongArgumentIsNamed(String arguments, String error) {
         var failure = failure(arguments);
         assertThat(failure.exitCode()).isEqualTo(2);
-        assertThat(failure).message().startsWith("usage: genv-enforcer ").endsWith("\ngenv-enforcer: error: " + error);
+        assertThat(failure)
+                .hasMessage("genv-enforcer: error: " + error + "\nTry 'genv-enforcer --help' for the options.");
     }
 
     @ParameterizedTest
@@ -87,9 +98,9 @@ class CommandLineTest {
         var failure = failure(arguments);
         assertThat(failure.exitCode()).isZero();
         assertThat(failure.getMessage())
-                .contains("[--interval INTERVAL]", "[-H HOSTNAMES]", "[--max-devices-for-user username=maximum ...]")
+                .contains("[--interval=INTERVAL]", "[--env-memory | --no-env-memory]", "[remote] enforce")
                 .containsPattern("--no-env-memory +GENV_ENFORCER_ENV_MEMORY=off\n")
-                .containsPattern("-l, --username USERNAME +GENV_ENFORCER_REMOTE_USERNAME\n");
+                .containsPattern("-l, --username=USERNAME +GENV_ENFORCER_REMOTE_USERNAME\n");
     }
 
     @ParameterizedTest
@@ -103,7 +114,7 @@ class CommandLineTest {
     /** Every two arguments of these characters give settings, or end with a message. */
     @Test
     void noArgumentEndsInAStackTrace() {
-        var characters = List.of("", "-", "=", "H", "q", "x", "1", " ");
+        var characters = List.of("", "-", "=", "H", "q", "x", "1", " ", "@");
         var arguments = characters.stream()
                 .flatMap(a ->
                         characters.stream().flatMap(b -> characters.stream().map(c -> a + b + c)))

@@ -18,13 +18,15 @@ class ErrorMappers {
     @ServerExceptionMapper
     Response frameworkError(WebApplicationException e) {
         var status = e.getResponse().getStatus();
-        return problem(status, switch (status) {
-            case 404 -> HttpErrors.NO_SUCH_PATH;
-            case 405 -> HttpErrors.NO_SUCH_METHOD;
-            case 406 -> "the answer has none of the types in the header Accept";
-            case 415 -> "the body must have the Content-Type application/json";
-            default -> "the request cannot be answered";
-        });
+        return problem(
+                status,
+                switch (status) {
+                    case 404 -> HttpErrors.NO_SUCH_PATH;
+                    case 405 -> HttpErrors.NO_SUCH_METHOD;
+                    case 406 -> "the answer has none of the types in the header Accept";
+                    case 415 -> "the body must have the Content-Type application/json";
+                    default -> "the request cannot be answered";
+                });
     }
 
     @ServerExceptionMapper
