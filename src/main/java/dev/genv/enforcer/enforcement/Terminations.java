@@ -223,7 +223,7 @@ public final class Terminations {
         pending.forEach((process, its) -> {
             if (isLeaving(its, now)) {
                 leaving.add(process);
-                if (isKillDue(its, now) && its.hasCause(cause -> cause.rule().equals(Rules.ENV_MEMORY))) {
+                if (isKillDue(its, now) && its.hasCause(cause -> Rules.OF_MEMORY.contains(cause.rule()))) {
                     overdue.add(process);
                 }
             }

@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /** The rules that limit the memory of an environment on a device, and of a user on all devices. */
@@ -181,7 +182,7 @@ final class MemoryRules {
         });
     }
 
-    /** Adds a finding for each machine with a process to terminate, or else for the one with the most memory of the user. */
+    /** Adds a finding for each machine with a process to terminate or one that is leaving, or else for the one with the most memory of the user. */
     private static void addUser(String user, List<MemoryUse> uses, Memory allowed, RuleCheck check) {
         var chosen = new MemoryVictims(check.ending());
         chosen.add(allowed, uses);
@@ -198,10 +199,11 @@ final class MemoryRules {
                 .max(Comparator.comparing(entry -> MemoryUse.sum(entry.getValue())))
                 .orElseThrow()
                 .getKey();
+        Predicate<MemoryUse> isLeaving =
+                use -> victims.contains(use.target()) || check.ending().isGone(use.target());
+        var isAnyLeaving = uses.stream().anyMatch(isLeaving);
         byHost.forEach((host, there) -> {
-            if (victims.isEmpty()
-                    ? host.equals(largest)
-                    : there.stream().anyMatch(use -> victims.contains(use.target()))) {
+            if (isAnyLeaving ? there.stream().anyMatch(isLeaving) : host.equals(largest)) {
                 check.add(
                         violation(user, host, there, message),
                         MemoryVictims.terminations(there, victims, check.ending()));

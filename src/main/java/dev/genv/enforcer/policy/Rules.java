@@ -13,14 +13,15 @@ public final class Rules {
     public static final RuleDefinition MAX_MEMORY_PER_USER = MemoryRules.MAX_MEMORY_PER_USER;
     public static final RuleDefinition IDLE_DEVICES = IdleRules.IDLE_DEVICES;
     public static final RuleDefinition IDLE_PROCESSES = IdleRules.IDLE_PROCESSES;
-    public static final RuleDefinition ENV_MEMORY = MemoryRules.ENV_MEMORY;
+    /** Those that treat the memory of a process that was signalled as freed. */
+    public static final Set<RuleDefinition> OF_MEMORY = Set.of(MemoryRules.ENV_MEMORY, MAX_MEMORY_PER_USER);
 
     private static final List<RuleDefinition> ALL = List.of(
             ProcessRules.NON_ENV_PROCESSES,
             INACTIVE_ENV_PROCESSES,
             ProcessRules.ENV_DEVICES,
             MAX_DEVICES_PER_USER,
-            ENV_MEMORY,
+            MemoryRules.ENV_MEMORY,
             EnvOwnerRule.DEFINITION,
             IDLE_DEVICES,
             IDLE_PROCESSES,

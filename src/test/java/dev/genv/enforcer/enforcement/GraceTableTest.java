@@ -216,6 +216,11 @@ class GraceTableTest extends CycleTable {
         env a uid 1003 live 1003 on 0; process 1 started -60 in a uid 1003 on 0=900mi; process 2 started 5 in a uid 1003 on 0=200mi @ 10-60/10
         → 2 TERM 40
 
+        a job that is terminated for the memory of its user and does not exit is killed
+        memory-per-user 1000
+        env a uid 1003 live 1003 on 0; process 1 started -60 in a uid 1003 on 0=900mi; process 2 started 5 in a uid 1003 on 0=200mi @ 10-80/10
+        → 2 TERM 40, 2 KILL 70
+
         a strike of six seconds against the attachment of the small job changes nothing in its environment
         env a capacity 1000mi on 0,1; process 1 started -60 in a on 0=900mi; process 2 started 5 in a on 0=400mi,1 @ 10-30/2
         env a capacity 1000mi on 0; process 1 started -60 in a on 0=900mi; process 2 started 5 in a on 0=400mi,1 @ 32-38/2

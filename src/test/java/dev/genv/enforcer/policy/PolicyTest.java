@@ -29,6 +29,7 @@ import dev.genv.enforcer.testsupport.builder.EnvBuilder;
 import dev.genv.enforcer.testsupport.builder.GpuProcessBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.IntStream;
@@ -137,6 +138,22 @@ class PolicyTest {
             assertThat(violation.key().host()).isEqualTo("a");
             assertThat(violation.subject()).isEqualTo("user alice");
         });
+    }
+
+    /** Otherwise it would count as compliant where it still runs, and never get SIGKILL. */
+    @Test
+    void memoryOfAUserIsReportedWhereAProcessIsLeaving() {
+        var hosts = List.of(
+                host("a").with("process 1 uid 1001 on 0=900mi").snapshot(),
+                host("b").with("process 2 uid 1001 on 0=200mi").snapshot());
+        var plan = KnownRules.policy(
+                        Map.of(Rules.MAX_MEMORY_PER_USER, RuleMode.ENFORCE), Limits.NONE, new Limits(1000, Map.of()))
+                .check(new Fleet(hosts, true), Set.of(id("b", 2)));
+        assertThat(plan.violations()).singleElement().satisfies(violation -> {
+            assertThat(violation.host()).isEqualTo("b");
+            assertThat(violation.processes()).extracting(GpuProcess::pid).containsExactly(2);
+        });
+        assertThat(plan.actions()).isEmpty();
     }
 
     /** A uid without an account is nobody whose name is the same number. */
