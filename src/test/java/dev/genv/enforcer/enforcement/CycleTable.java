@@ -9,6 +9,7 @@ import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.enforcement.report.ViolationRecord;
 import dev.genv.enforcer.enforcement.report.ViolationRegistry;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
@@ -85,8 +86,11 @@ abstract class CycleTable {
     /** The expected line names the actions: a pid and a signal, or a detachment, and the second. */
     void verify(TableRow row) {
         row.lines().forEach(this::follow);
-        assertThat("→ " + (signals.isEmpty() ? "nothing" : String.join(", ", signals)))
-                .isEqualTo(row.expected());
+        assertThat(described(signals)).isEqualTo(row.expected());
+    }
+
+    private static String described(List<String> found) {
+        return "→ " + (found.isEmpty() ? "nothing" : String.join(", ", found));
     }
 
     /** The expected line names the outcomes that are recorded. */
@@ -95,7 +99,24 @@ abstract class CycleTable {
         var outcomes = registry.find(_ -> true, 100).stream()
                 .flatMap(entry -> entry.actions().stream())
                 .map(note -> note.outcome().label());
-        assertThat(outcomes.collect(Collectors.joining(", ", "→ ", ""))).isEqualTo(row.expected());
+        assertThat(described(outcomes.toList())).isEqualTo(row.expected());
+    }
+
+    /** The expected line names what follows on the active violations, from which second on, and what it waits for. */
+    void verifyNext(TableRow row) {
+        row.lines().forEach(this::follow);
+        var next = registry.find(ViolationRecord::active, 100).stream()
+                .flatMap(entry -> entry.next().stream())
+                .distinct()
+                .map(action -> "%s %d %s"
+                        .formatted(
+                                action.signal() == null
+                                        ? "detach " + action.target().environment()
+                                        : action.target().pid() + " " + action.signal(),
+                                Duration.between(FakeTime.START, action.notBefore())
+                                        .toSeconds(),
+                                action.because().label()));
+        assertThat(described(next.toList())).isEqualTo(row.expected());
     }
 
     void follow(String line) {

@@ -169,6 +169,23 @@ class TerminationTableTest extends CycleTable {
         stray 1010
         → 1 TERM 30
 
+        a host that is not in the list for an hour
+        stray 0
+        unlist
+        stray 10 3600
+        list
+        stray 3610
+        → 1 TERM 0
+
+        a host that is not in the list for a moment, long after the service was started
+        empty 0
+        stray 4000
+        unlist
+        stray 4010
+        list
+        stray 4020
+        → 1 TERM 4000
+
         a host that is not in the list for more than an hour
         stray 0
         unlist
@@ -221,7 +238,21 @@ class TerminationTableTest extends CycleTable {
         full 0 10 20
         deny KILL
         slightly-less 30 39 45 50
-        → 1 TERM 0, 1 KILL 30, 1 KILL 39, 1 KILL 45, 2 TERM 50\
+        → 1 TERM 0, 1 KILL 30, 1 KILL 39, 1 KILL 45, 2 TERM 50
+
+        another one if SIGKILL is denied after a time of compliance
+        full 0 10
+        more-capacity 20
+        full 30
+        deny KILL
+        slightly-less 40 45 50 55
+        → 1 TERM 0, 1 KILL 40, 1 KILL 45, 1 KILL 50, 2 TERM 55
+
+        another one after a minute if there is no SIGKILL
+        kill-after never
+        full 0 10
+        slightly-less 59 60
+        → 1 TERM 0, 2 TERM 60\
         """;
 
     private static final String LIMITS = """
@@ -312,6 +343,10 @@ class TerminationTableTest extends CycleTable {
         stray 0 30 39 40 50
         → signalled, signalled, unkillable
 
+        a process that still runs less than ten seconds after SIGKILL
+        stray 0 30 39
+        → signalled, signalled
+
         an exit after SIGTERM that may have been sent
         lose-answers
         stray 0
@@ -339,6 +374,76 @@ class TerminationTableTest extends CycleTable {
         → skipped_exempt\
         """;
 
+    /** What follows on each violation if nothing changes. */
+    private static final String NEXT = """
+        the grace period passes
+        grace 30
+        stray 0 10
+        → 1 TERM 30 grace
+
+        the time until SIGKILL passes
+        stray 0 10
+        → 1 KILL 30 kill_after
+
+        time of compliance does not count
+        stray 0 10
+        empty 20
+        stray 30
+        → 1 KILL 40 kill_after
+
+        no SIGKILL without a time for it
+        kill-after never
+        stray 0 10
+        → nothing
+
+        nothing after SIGKILL
+        stray 0 30
+        → nothing
+
+        a denied SIGTERM is tried again in the next cycle
+        deny TERM
+        stray 0
+        → 1 TERM 0 next_cycle
+
+        a denied SIGKILL is tried again in the next cycle
+        stray 0
+        deny KILL
+        stray 30 40
+        → 1 KILL 40 next_cycle
+
+        SIGTERM that may have been sent
+        lose-answers
+        stray 0
+        → 1 TERM 30 unconfirmed_signal
+
+        SIGTERM that may have been sent, without a time until SIGKILL
+        kill-after never
+        lose-answers
+        stray 0 10
+        → 1 TERM 60 unconfirmed_signal
+
+        the termination limit
+        limit 1
+        process 1 on 0; process 2 on 0 @ 0
+        → 2 TERM 0 termination_limit, 1 KILL 30 kill_after
+
+        no signal follows to a process that has become immune
+        stray 0
+        process 1 on 0 immune @ 10
+        → nothing
+
+        the earliest first
+        grace 30
+        devices-per-user 0
+        env b of alice uid 1003 on 1 @ 0
+        env a of alice uid 1003 on 0; env b of alice uid 1003 on 1 @ 10
+        → detach b 30 grace, detach a 40 grace\
+        """;
+
+    static Stream<TableRow> next() {
+        return TableRow.in(NEXT);
+    }
+
     static Stream<TableRow> outcomes() {
         return TableRow.in(OUTCOMES);
     }
@@ -351,6 +456,12 @@ class TerminationTableTest extends CycleTable {
     @MethodSource("rows")
     void signalsFollowAsDescribed(TableRow row) {
         verify(row);
+    }
+
+    @ParameterizedTest
+    @MethodSource("next")
+    void followsAsDescribed(TableRow row) {
+        verifyNext(row);
     }
 
     @ParameterizedTest
