@@ -51,7 +51,7 @@ async function follow() {
 /** Reads one connection to its end. */
 async function read(controller) {
   const headers = { Accept: 'text/event-stream', ...(lastEventId === null ? {} : { 'Last-Event-ID': lastEventId }) };
-  const response = await send('/violations/stream', { headers, signal: controller.signal });
+  const response = await send('/events', { headers, signal: controller.signal });
   setStreaming(true);
   refreshViolations(); // what happened before the connection
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

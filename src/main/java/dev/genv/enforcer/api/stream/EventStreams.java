@@ -15,6 +15,7 @@ import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.quarkus.runtime.ShutdownEvent;
+import io.netty.handler.codec.http.HttpResponseStatus;
 import io.vertx.core.MultiMap;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpMethod;
@@ -38,7 +39,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Server-sent events. These paths are routes of Vert.x and no resources: only a route shows how many bytes wait for a client, which
+ * Server-sent events. The path is a route of Vert.x and no resource: only a route shows how many bytes wait for a client, which
  * must be known before more is written.
  */
 @Singleton
@@ -49,6 +50,8 @@ public class EventStreams {
     private static final int MAX_READERS = 64;
     /** Less than the usual time limits of proxies. */
     static final Duration HEARTBEAT = Duration.ofSeconds(15);
+
+    private static final String PATH = "/events";
 
     private static final String TYPE = "text/event-stream";
 
@@ -87,8 +90,10 @@ public class EventStreams {
     }
 
     void register(@Observes Router router) {
-        router.route("/events").handler(request -> handle(request, false));
-        router.route("/violations/stream").handler(request -> handle(request, true));
+        router.route(PATH).handler(this::handle);
+        // For clients that know only this path.
+        router.get("/violations/stream").handler(EventStreams::redirect);
+        router.head("/violations/stream").handler(EventStreams::redirect);
     }
 
     /** Disconnects all clients, and admits no further one: they must not delay the end of the service. */
@@ -97,11 +102,19 @@ public class EventStreams {
         readers.forEach(EventReader::close);
     }
 
-    private void handle(RoutingContext request, boolean onlyViolations) {
+    private static void redirect(RoutingContext request) {
+        var query = request.request().query();
+        request.response()
+                .setStatusCode(HttpResponseStatus.MOVED_PERMANENTLY.code())
+                .putHeader(HttpHeaders.LOCATION, query == null ? PATH : PATH + "?" + query)
+                .end();
+    }
+
+    private void handle(RoutingContext request) {
         try {
             checkMethod(request);
             checkAccept(request);
-            follow(request, onlyViolations);
+            follow(request);
         } catch (ApiException e) {
             HttpErrors.send(request, e);
         }
@@ -127,9 +140,9 @@ public class EventStreams {
                 && Set.of("event-stream", "*").contains(accepted.subComponent());
     }
 
-    private void follow(RoutingContext request, boolean onlyViolations) {
+    private void follow(RoutingContext request) {
         var parameters = new QueryParameters(query(request), PARAMETERS);
-        var source = new EventReader.Source(log, frames, filter(parameters, onlyViolations));
+        var source = new EventReader.Source(log, frames, filter(parameters));
         var known = lastEventId(request, parameters);
         var response = request.response();
         response.putHeader(HttpHeaders.CONTENT_TYPE, TYPE)
@@ -184,10 +197,10 @@ public class EventStreams {
      * Returns which events a client receives. A rule and a user belong to violations only, so with one of them it receives neither
      * problems nor the start of the service.
      */
-    private static Predicate<Event> filter(QueryParameters parameters, boolean onlyViolations) {
+    private static Predicate<Event> filter(QueryParameters parameters) {
         var violations = ViolationFilter.subject(parameters);
         var host = parameters.get("host");
-        var others = !onlyViolations && parameters.get("rule") == null && parameters.get("user") == null;
+        var others = parameters.get("rule") == null && parameters.get("user") == null;
         return event -> switch (event.content()) {
             case EventContent.OfViolation content -> violations.test(content.violation());
             case EventContent.OfProblem content -> others && (host == null || host.equals(content.host()));

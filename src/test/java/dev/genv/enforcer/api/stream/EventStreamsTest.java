@@ -40,6 +40,7 @@ import java.util.Locale;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -126,14 +127,11 @@ class EventStreamsTest {
 
     @ParameterizedTest
     @CsvSource({
-        "/violations/stream?user=raz, 1 3 7",
-        "/violations/stream?host=gpu-1, 1 2 7",
-        "/violations/stream?rule=env-memory, 1 2 3 7",
-        "/violations/stream?rule=env-devices, 4 8",
-        "/violations/stream?user=raz&host=gpu-1, 1 7",
         "/events?user=raz, 1 3 7",
         "/events?host=gpu-1, 1 2 5 7",
-        "/events?rule=env-devices, 4 8"
+        "/events?rule=env-memory, 1 2 3 7",
+        "/events?rule=env-devices, 4 8",
+        "/events?user=raz&host=gpu-1, 1 7"
     })
     void filtersEvents(String target, String expected) throws Exception {
         append(
@@ -208,7 +206,7 @@ class EventStreamsTest {
     @Test
     void aHeartbeatPassesOnThePositionOfAClientWithoutEvents() throws Exception {
         start(Duration.ofMillis(20));
-        var client = connect("/violations/stream");
+        var client = connect("/events?user=raz");
         append(problem("a"), problem("b"));
 
         await().until(client::lastId, id(2)::equals);
@@ -251,12 +249,12 @@ class EventStreamsTest {
         "GET /events?user=a&user=b,,400,the parameter user is there more than once",
         "GET /events?user=%zz,,400,the query cannot be decoded",
         "GET /events,Last-Event-ID: 42,400,the header Last-Event-ID is",
-        "GET /violations/stream,Last-Event-ID: 00000000-0000-0000-0000-000000000000,400,the header Last-Event-ID is",
+        "GET /events,Last-Event-ID: 00000000-0000-0000-0000-000000000000,400,the header Last-Event-ID is",
         "GET /events,Last-Event-ID: 00000000-0000-0000-0000-000000000000-99999999999999999999,400,the header",
         "GET /events?status=active,,400,the parameter status is not known",
         "GET /events?last_event_id=x,,400,the parameter last_event_id is",
         "POST /events,,405,Method Not Allowed",
-        "DELETE /violations/stream,,405,Method Not Allowed",
+        "DELETE /events,,405,Method Not Allowed",
         "GET /events,Accept: application/json,406,text/event-stream",
         "GET /events,Accept: text/event-stream;q=0,406,text/event-stream"
     })
@@ -268,6 +266,24 @@ class EventStreamsTest {
         assertThat(answer.status()).isEqualTo(status);
         assertThat(answer.text()).contains("application/problem+json", "\"status\": " + status);
         assertThat(answer.text()).contains(detail);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "GET,,/events",
+        "GET,?user=raz&last_event_id=x,/events?user=raz&last_event_id=x",
+        "GET,?user=%0D%0A,/events?user=%0D%0A",
+        "HEAD,?rule=env-memory,/events?rule=env-memory"
+    })
+    void formerPathOfTheEventsOfViolationsLeadsToTheEvents(String method, @Nullable String query, String location)
+            throws Exception {
+        var answer = new RawHttp(port)
+                .send("%s /violations/stream%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+                        .formatted(method, query == null ? "" : query));
+
+        assertThat(answer.status()).isEqualTo(301);
+        assertThat(answer.head().lines().map(line -> line.toLowerCase(Locale.ROOT)))
+                .contains("location: " + location.toLowerCase(Locale.ROOT));
     }
 
     private static JsonNode data(SseClient.Event event) throws Exception {

@@ -63,11 +63,11 @@ class PageIT extends PageSuite {
     void aViolationAppearsByTheStreamAndByPollingAndTroubleAboveEveryView() throws IOException {
         node.set("MODE", "audit").set("NON_ENV_PROCESSES", "audit");
         var service = startService();
-        var polling = openWindow().answer("**/violations/stream", 404, "text/plain", "");
+        var polling = openWindow().answer("**/events", 404, "text/plain", "");
         polling.open("#/violations").awaitText("#summary", "0 violations");
         var streaming = openWindow();
         // A violation between the last poll and the begin of the stream would never be shown.
-        streaming.page().waitForResponse("**/violations/stream", () -> streaming.open("#/violations"));
+        streaming.page().waitForResponse("**/events", () -> streaming.open("#/violations"));
         streaming.awaitText("#summary", "0 violations");
         streaming.answer("**/violations?*", 404, "text/plain", "");
         try (var stray = Child.withEnvironment(Map.of())) {
