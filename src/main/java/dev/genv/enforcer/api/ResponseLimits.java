@@ -2,7 +2,6 @@ package dev.genv.enforcer.api;
 
 import dev.genv.enforcer.api.connection.ClientConnection;
 import dev.genv.enforcer.api.connection.ClientSlots;
-import dev.genv.enforcer.api.connection.ClientSlots.Slot;
 import dev.genv.enforcer.api.plan.PlanResource;
 import dev.genv.enforcer.api.report.ReportResource;
 import dev.genv.enforcer.api.report.UsersResource;
@@ -12,7 +11,6 @@ import io.quarkus.vertx.http.runtime.filters.Filters;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.enterprise.event.Observes;
 import jakarta.inject.Singleton;
-import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Pattern;
@@ -27,11 +25,6 @@ public class ResponseLimits {
     private static final int AFTER_THE_TOKEN = 890;
     /** All clients behind a proxy have the same address. */
     private static final int MAX_OF_AN_ADDRESS = 2;
-    /** The time limit for reading a response; the connection is closed after it. */
-    private static final Duration LONGEST = Duration.ofSeconds(20);
-    /** The same for what is computed from the database, or from a body that arrives. */
-    private static final Duration LONGEST_COMPUTED = Duration.ofSeconds(65);
-
     /** Suffixes that lead to the same resource: matrix parameters, and a slash at the end. */
     private static final Pattern IGNORED = Pattern.compile(";[^/]*|/+(;[^/]*)?$");
 
@@ -76,25 +69,15 @@ public class ResponseLimits {
         var slot = ofPath.take(ClientConnection.address(request));
         if (slot.isPresent()) {
             slot.get().attachTo(request);
-            closeAtEnd(
-                    request,
-                    slot.get(),
-                    path.equals(ReportResource.PATH) || path.equals(PlanResource.PATH) ? LONGEST_COMPUTED : LONGEST);
+            var isEnded = new AtomicBoolean(); // an end and an exception call the handler twice
+            request.addEndHandler(_ -> {
+                if (isEnded.compareAndSet(false, true)) {
+                    slot.get().close();
+                }
+            });
             request.next();
         } else {
             HttpErrors.send(request, 503, "too many clients wait for this response; try again soon");
         }
-    }
-
-    private static void closeAtEnd(RoutingContext request, Slot slot, Duration longest) {
-        var isClosed = new AtomicBoolean();
-        var deadline = request.vertx()
-                .setTimer(longest.toMillis(), _ -> ClientConnection.closeAtOnce(ClientConnection.channel(request)));
-        request.addEndHandler(_ -> {
-            if (isClosed.compareAndSet(false, true)) {
-                request.vertx().cancelTimer(deadline);
-                slot.close();
-            }
-        });
     }
 }

@@ -33,12 +33,19 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A connection of a client. It is closed if no complete request head arrives in time, regardless of how many bytes arrive, and if
- * the client sends many requests before it reads their responses: Vert.x keeps all of them in memory.
+ * A connection of a client. It is closed if no complete request head arrives in time, regardless of how many bytes arrive, if the
+ * kernel has not taken over the whole response in time, and if the client sends many requests before it reads their responses:
+ * Vert.x keeps all of them in memory.
  */
 public final class ClientConnection extends ChannelDuplexHandler {
     /** Also the time limit of an idle connection. */
     static final Duration HEAD_TIMEOUT = Duration.ofSeconds(10);
+
+    /**
+     * The time limit of every response but a stream of events: for the request body, for computing, and for reading all but the last
+     * bytes, which the kernel keeps. The requests of a connection are answered one after the other.
+     */
+    static final Duration RESPONSE_TIMEOUT = Duration.ofMinutes(1);
 
     static final int MAX_PENDING_REQUESTS = 8;
 
@@ -49,7 +56,7 @@ public final class ClientConnection extends ChannelDuplexHandler {
     private final ResponseBudget budget;
     private final ScheduledExecutorService timer;
     private int requests;
-    private boolean closed;
+    private boolean isUnlimited;
     private @Nullable Future<?> timeout;
 
     /** Creates a connection whose responses the budget counts; the timer runs the time limit. */
@@ -59,7 +66,7 @@ public final class ClientConnection extends ChannelDuplexHandler {
         this.budget = budget;
         this.timer = timer;
         channel.pipeline().addFirst(new CodecWaiter());
-        awaitHead();
+        limit(HEAD_TIMEOUT);
     }
 
     public static Channel channel(RoutingContext request) {
@@ -97,16 +104,26 @@ public final class ClientConnection extends ChannelDuplexHandler {
         }
     }
 
+    /** Lets the response to this request take any time. */
+    public static void removeTimeLimit(RoutingContext request) {
+        var connection = channel(request).pipeline().get(ClientConnection.class);
+        if (connection != null) {
+            connection.forget();
+        }
+    }
+
     /** Records that a complete request head arrived. */
     synchronized void beginRequest() {
         requests++;
-        stopTimeout();
+        if (requests == 1) {
+            limit(RESPONSE_TIMEOUT);
+        }
     }
 
-    /** Records that the whole response was written. */
+    /** Records that the kernel has taken over the whole response. */
     synchronized void endRequest() {
         requests--;
-        awaitHead();
+        limit(requests == 0 ? HEAD_TIMEOUT : RESPONSE_TIMEOUT);
     }
 
     private synchronized boolean isAboveLimit() {
@@ -121,15 +138,16 @@ public final class ClientConnection extends ChannelDuplexHandler {
         closeAtOnce(channel);
     }
 
-    /** Releases all resources. */
+    /** Ends all time limits. */
     synchronized void forget() {
-        closed = true;
+        isUnlimited = true;
         stopTimeout();
     }
 
-    private synchronized void awaitHead() {
-        if (requests == 0 && !closed) {
-            timeout = timer.schedule(this::end, HEAD_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
+    private synchronized void limit(Duration time) {
+        stopTimeout();
+        if (!isUnlimited) {
+            timeout = timer.schedule(this::end, time.toMillis(), TimeUnit.MILLISECONDS);
         }
     }
 
@@ -157,17 +175,20 @@ public final class ClientConnection extends ChannelDuplexHandler {
     public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) {
         var interim =
                 message instanceof HttpResponse response && response.status().equals(HttpResponseStatus.CONTINUE);
-        if (message instanceof LastHttpContent && !interim) {
-            endRequest();
-        }
+        var isLast = message instanceof LastHttpContent && !interim;
         var bytes = message instanceof ByteBufHolder holder ? holder.content().readableBytes() : 0;
-        if (bytes == 0) {
+        if (bytes == 0 && !isLast) {
             var _ = context.write(message, promise);
             return;
         }
         budget.add(address, bytes);
         var written = promise.unvoid();
-        written.addListener(_ -> budget.add(address, -bytes));
+        written.addListener(_ -> {
+            budget.add(address, -bytes);
+            if (isLast) {
+                endRequest();
+            }
+        });
         var _ = context.write(message, written);
     }
 

@@ -29,7 +29,10 @@ final class ResponseBudget {
     /** Adds bytes that wait for a client of this address; a negative number no longer waits. */
     synchronized void add(Object address, long number) {
         bytes += number;
-        byAddress.merge(address, number, (before, more) -> before + more == 0 ? null : before + more);
+        byAddress.compute(address, (_, before) -> {
+            var sum = (before == null ? 0 : before) + number;
+            return sum == 0 ? null : sum;
+        });
     }
 
     /** Whether clients of this address get no further response now. */

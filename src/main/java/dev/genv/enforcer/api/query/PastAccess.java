@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
 /** Lets one request after the other read the recorded past, because each occupies a processor and the disk. */
 @Singleton
 public class PastAccess {
-    /** How long a request waits for its turn. The framework closes a connection on which nothing happens for 10 seconds. */
+    /** How long a request waits for its turn: most of the time for its answer is left for reading. */
     private static final Duration LONGEST_WAIT = Duration.ofSeconds(5);
 
     private final Database database;

@@ -5,7 +5,6 @@ import dev.genv.enforcer.api.stream.EventFrames.GapReason;
 import dev.genv.enforcer.enforcement.report.Event;
 import dev.genv.enforcer.enforcement.report.EventLog;
 import io.netty.channel.Channel;
-import io.netty.handler.timeout.IdleStateHandler;
 import io.vertx.core.Context;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerResponse;
@@ -50,6 +49,7 @@ final class EventReader {
         this.source = source;
         context = request.vertx().getOrCreateContext();
         channel = ClientConnection.channel(request);
+        ClientConnection.removeTimeLimit(request);
         response = request.response();
     }
 
@@ -58,9 +58,6 @@ final class EventReader {
      * events from now on.
      */
     void open(@Nullable EventId known, Duration heartbeat, Runnable closed) {
-        if (channel.pipeline().get(IdleStateHandler.class) != null) {
-            channel.pipeline().remove(IdleStateHandler.class); // it would disconnect a client that sends nothing
-        }
         var timer = context.owner().setPeriodic(heartbeat.toMillis(), _ -> beat(heartbeat));
         var subscription = source.log.subscribe(this::wake);
         channel.closeFuture()

@@ -1,6 +1,7 @@
 package dev.genv.enforcer.api.connection;
 
 import static dev.genv.enforcer.api.connection.ClientConnection.HEAD_TIMEOUT;
+import static dev.genv.enforcer.api.connection.ClientConnection.RESPONSE_TIMEOUT;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.netty.buffer.ByteBuf;
@@ -51,11 +52,11 @@ class ClientConnectionTest {
     }
 
     @Test
-    void closesWhenNoFurtherHeadArrivesAfterTheLastAnswerAndDoesNotLimitTheTimeOfRequests() {
+    void closesWhenNoFurtherHeadArrivesAfterTheLastAnswer() {
         connection.beginRequest();
         connection.beginRequest();
         connection.endRequest();
-        advanceTime(100 * HEAD_TIMEOUT.toMillis());
+        advanceTime(2 * HEAD_TIMEOUT.toMillis());
         assertThat(connection.isIdle()).isFalse();
         assertThat(channel.isOpen()).isTrue();
 
@@ -64,6 +65,39 @@ class ClientConnectionTest {
         assertThat(connection.isIdle()).isTrue();
         assertThat(channel.isOpen()).isTrue();
         advanceTime(1);
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    /** A second request does not give the first one more time, and has the whole time after it. */
+    @Test
+    void eachResponseHasTheSameTime() {
+        connection.beginRequest();
+        advanceTime(RESPONSE_TIMEOUT.toMillis() - 1);
+        connection.beginRequest();
+        assertThat(channel.isOpen()).isTrue();
+        connection.endRequest();
+        advanceTime(RESPONSE_TIMEOUT.toMillis() - 1);
+        connection.beginRequest();
+        assertThat(channel.isOpen()).isTrue();
+
+        advanceTime(1);
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    @Test
+    void responseEndsWhenTheKernelHasTakenItOver() {
+        addCodec();
+        send(REQUEST);
+        var _ = channel.write(response(10));
+        advanceTime(RESPONSE_TIMEOUT.toMillis() - 1);
+        assertThat(connection.isIdle()).isFalse();
+        assertThat(channel.isOpen()).as("for longer than a head may take").isTrue();
+
+        channel.flush();
+        assertThat(connection.isIdle()).isTrue();
+        advanceTime(1);
+        assertThat(channel.isOpen()).isTrue();
+        advanceTime(HEAD_TIMEOUT.toMillis());
         assertThat(channel.isOpen()).isFalse();
     }
 
@@ -190,6 +224,7 @@ class ClientConnectionTest {
         budget.add("a", 199);
         assertThat(budget.isUsedUp("a")).isFalse();
         budget.add("a", 1);
+        budget.add("b", 0);
         assertThat(budget.isUsedUp("a")).as("one address cannot use up all").isTrue();
         assertThat(budget.isUsedUp("b")).isFalse();
         budget.add("b", 100);
