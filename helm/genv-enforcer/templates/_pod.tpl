@@ -37,15 +37,22 @@ spec:
   priorityClassName: {{ . | quote }}
   {{- end }}
   terminationGracePeriodSeconds: {{ int64 .Values.terminationGracePeriodSeconds }}
-  {{- if not (include "genv-enforcer.ownData" .) }}
+  {{- $own := include "genv-enforcer.ownData" . }}
+  {{- if or $node (not $own) }}
   initContainers:
-    # Kubernetes opens an emptyDir to all users. The service uses only a folder that is closed to others.
     - name: data
       image: {{ include "genv-enforcer.image" . | quote }}
       imagePullPolicy: {{ .Values.image.pullPolicy }}
       securityContext:
         {{- include "genv-enforcer.securityContext" (dict "Values" .Values "Capabilities" .Capabilities "without" true) | nindent 8 }}
+      {{- if $own }}
+      # Kubernetes lets all users read a folder that it creates. One that has content stays as it is. The service reports a
+      # folder of another user.
+      command: [sh, -c, '[ -n "$(ls -A /data)" ] || chmod 0700 /data || true']
+      {{- else }}
+      # Kubernetes opens an emptyDir to all users. The service uses only a folder that is closed to others.
       command: [sh, -c, "[ -d /data/database ] || mkdir -m 0700 /data/database"]
+      {{- end }}
       resources:
         {{- toYaml .Values.resources | nindent 8 }}
       volumeMounts:
@@ -253,7 +260,7 @@ volumes:
       path: {{ .Values.settings.stateDir | quote }}
       # The kubelet would create a directory that only root can write to. In enforce mode the service opens it to all
       # users. In audit mode it changes nothing, and genv would fail for every user.
-      type: {{ ternary "Directory" "DirectoryOrCreate" (eq (toString .Values.settings.mode) "audit") }}
+      type: {{ ternary "Directory" "DirectoryOrCreate" (eq .Values.settings.mode "audit") }}
   {{- if eq .Values.gpuAccess.mode "volumeMounts" }}
   # By its place in the container, NVIDIA's runtime knows which GPUs are requested.
   - name: gpus

@@ -70,22 +70,23 @@ off
 
 {{- /* The volume of the database. Kubernetes evicts a pod whose emptyDir is above its limit. */ -}}
 {{- define "genv-enforcer.data" -}}
-{{- if .Values.data.hostPath -}}
+{{- $own := include "genv-enforcer.ownData" . -}}
+{{- if and $own (eq .Values.mode "node") -}}
 hostPath:
-  path: {{ .Values.data.hostPath | quote }}
+  path: {{ $own | quote }}
   type: DirectoryOrCreate
-{{- else if .Values.data.existingClaim -}}
+{{- else if $own -}}
 persistentVolumeClaim:
-  claimName: {{ .Values.data.existingClaim | quote }}
+  claimName: {{ $own | quote }}
 {{- else -}}
 emptyDir:
   sizeLimit: {{ add (div (mul 2 (include "genv-enforcer.dataBytes" . | int64)) 1048576) 128 }}Mi
 {{- end -}}
 {{- end -}}
 
-{{- /* Whether the administrator names the volume of the database. */ -}}
+{{- /* The folder of the node or the claim for the database; empty for an emptyDir. */ -}}
 {{- define "genv-enforcer.ownData" -}}
-{{- .Values.data.hostPath | default .Values.data.existingClaim | default "" -}}
+{{- ternary .Values.data.hostPath .Values.data.existingClaim (eq .Values.mode "node") | default "" -}}
 {{- end -}}
 
 {{- define "genv-enforcer.dataFolder" -}}
@@ -137,6 +138,9 @@ emptyDir:
 {{- /* The names of the Service, with which pods address it, and the configured names. */ -}}
 {{- define "genv-enforcer.allowedHosts" -}}
 {{- $names := .Values.settings.httpAllowedHosts | default list -}}
+{{- if .Values.ingress.enabled -}}
+{{- $names = append $names .Values.ingress.host -}}
+{{- end -}}
 {{- if .Values.service.enabled -}}
 {{- $service := include "genv-enforcer.fullname" . -}}
 {{- $domain := printf "%s.%s" $service (include "genv-enforcer.namespace" .) -}}

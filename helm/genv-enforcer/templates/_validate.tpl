@@ -1,11 +1,12 @@
-{{- /* Checks that the schema cannot express. All errors are reported at once, one sentence each. */ -}}
+{{- /*
+Checks only what would fail silently: the schema, Kubernetes, or the service at its start refuses all other contradictions. All errors are
+reported at once, one sentence each.
+*/ -}}
 {{- define "genv-enforcer.validate" -}}
 {{- $errors := list -}}
-{{- range list "names" "times" "startup" "node" "data" "remote" "quota" "messages" "endpoints" "resources" "extras" "monitoring" "network" -}}
-{{- range include (printf "genv-enforcer.validate.%s" .) $ | splitList "\n" -}}
+{{- range splitList "\n" (printf "%s\n%s" (include "genv-enforcer.validate.machines" .) (include "genv-enforcer.validate.access" .)) -}}
 {{- with trim . -}}
 {{- $errors = append $errors . -}}
-{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- with $errors -}}
@@ -13,77 +14,54 @@
 {{- end -}}
 {{- end -}}
 
-{{- define "genv-enforcer.validate.names" -}}
-{{- if not (has .Values.mode (list "node" "remote")) }}
-mode is {{ .Values.mode | default "not set" }}: set node or remote
+{{- define "genv-enforcer.validate.machines" -}}
+{{- $remote := .Values.remote -}}
+{{- $state := .Values.settings.stateDir -}}
+{{- $machines := or $remote.hosts $remote.hostfile.existingConfigMap -}}
+{{- if eq .Values.mode "node" -}}
+{{- if $machines }}
+remote.hosts names other machines than the nodes: set mode=remote, or remove it
 {{- end -}}
-{{- $name := include "genv-enforcer.fullname" . -}}
-{{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) }}
-the release is called {{ .Release.Name }}, which makes {{ $name }}, and no Service may be called that: set fullnameOverride to a name of a-z, 0-9 and dashes that begins with a letter
+{{- if and .Values.data.hostPath (hasPrefix (printf "%s/" (trimSuffix "/" $state)) (printf "%s/" .Values.data.hostPath)) }}
+data.hostPath is {{ .Values.data.hostPath }}, which is in settings.stateDir, where every user can write: set a folder outside of it
 {{- end -}}
-{{- end -}}
-
-{{- define "genv-enforcer.validate.times" -}}
-{{- $settings := .Values.settings -}}
-{{- $day := int64 86400000 -}}
-{{- range list
-  (list "settings.interval" $settings.interval 1000 "1s")
-  (list "settings.grace" $settings.grace 0 "0s")
-  (list "settings.compliancePeriod" $settings.compliancePeriod 1000 "1s")
-  (list "settings.lockTimeout" $settings.lockTimeout 1 "1ms")
-  (list "settings.gpuTimeout" $settings.gpuTimeout 1 "1ms")
-  (list "settings.killAfter" (ternary nil $settings.killAfter (eq (toString $settings.killAfter) "never")) 1000 "1s")
-  (list "messages.mail.delay" .Values.messages.mail.delay 0 "0s")
-  (list "remote.timeout" .Values.remote.timeout 1 "1ms")
--}}
-{{- $millis := include "genv-enforcer.millis" (index . 1) -}}
-{{- if and $millis (or (lt (int64 $millis) (int64 (index . 2))) (gt (int64 $millis) $day)) }}
-{{ index . 0 }} is {{ index . 1 }}: set a time from {{ index . 3 }} to 24h
-{{- if and (eq (index . 0) "settings.interval") (eq $millis "0") }}, for a single cycle would end the pod, which Kubernetes would start again{{ end }}
-{{- end -}}
-{{- end -}}
-{{- end -}}
-
-{{- /* The longest first cycle in milliseconds, as the service computes it. */ -}}
-{{- define "genv-enforcer.longestCycle" -}}
-{{- if eq .Values.mode "remote" -}}
-{{- $timeout := include "genv-enforcer.millis" .Values.remote.timeout | default "10000" | int64 -}}
-{{- add (mul 4 $timeout) 2000 -}}
 {{- else -}}
-{{- $gpu := include "genv-enforcer.millis" .Values.settings.gpuTimeout | default "30000" | int64 -}}
-{{- $lock := include "genv-enforcer.millis" .Values.settings.lockTimeout | default "5000" | int64 -}}
-{{- add (mul 2 $gpu) (mul 4 $lock) 20000 -}}
+{{- if not $machines }}
+mode is remote, but no machines are named: set remote.hosts or remote.hostfile.existingConfigMap
+{{- end -}}
+{{- if ne $state "/var/tmp/genv" }}
+settings.stateDir is {{ $state }}, which is a directory of nodes: with mode=remote set remote.stateDir instead
+{{- end -}}
+{{- range $name := list "knownHosts" "sshConfig" -}}
+{{- $from := index $remote $name -}}
+{{- if gt (len (compact (list $from.content $from.existingConfigMap $from.existingSecret))) 1 }}
+remote.{{ $name }} has more than one source: set only one of content, existingConfigMap and existingSecret
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 
-{{- define "genv-enforcer.validate.startup" -}}
-{{- $probe := .Values.probes.startup -}}
-{{- /* The first probe is at the start. */ -}}
-{{- $total := mul $probe.periodSeconds (sub $probe.failureThreshold 1) -}}
-{{- $longest := div (add (include "genv-enforcer.longestCycle" . | int64) 999) 1000 -}}
-{{- if lt $total $longest }}
-probes.startup gives up after {{ $total }} s, but with {{ ternary "remote.timeout" "settings.gpuTimeout and settings.lockTimeout" (eq .Values.mode "remote") }} the first cycle may take {{ $longest }} s, and the pod would never come to its end: set probes.startup.failureThreshold to {{ add 1 (div (add $longest $probe.periodSeconds -1) $probe.periodSeconds) }} or more
+{{- define "genv-enforcer.validate.access" -}}
+{{- $node := eq .Values.mode "node" -}}
+{{- $monitor := .Values.serviceMonitor -}}
+{{- if and .Values.openshift.enabled $node (eq (include "genv-enforcer.serviceAccountName" .) "default") }}
+openshift.enabled would allow its privileges to every pod with the service account default: set serviceAccount.create=true or serviceAccount.name
 {{- end -}}
+{{- if and .Values.ingress.enabled $node }}
+ingress.enabled is for mode=remote: with mode=node each pod shows its own node, and an Ingress would show any of them
 {{- end -}}
-
-{{- define "genv-enforcer.bytes" -}}
-{{- if . -}}
-{{- mul (regexFind "^[0-9]+" . | int64) (get (dict "M" 1000000 "Mi" 1048576 "G" 1000000000 "Gi" 1073741824) (regexFind "[A-Za-z]+$" .)) -}}
+{{- if and .Values.ingress.enabled (not .Values.service.enabled) }}
+ingress.enabled needs a Service: set service.enabled=true
 {{- end -}}
+{{- if and $monitor.enabled (eq $monitor.kind "ServiceMonitor") (not .Values.service.enabled) }}
+serviceMonitor.enabled needs a Service to find the pods: set service.enabled=true or serviceMonitor.kind=PodMonitor
 {{- end -}}
-
-{{- define "genv-enforcer.validate.resources" -}}
-{{- $requests := .Values.resources.requests | default dict -}}
-{{- $limits := .Values.resources.limits | default dict -}}
-{{- range list "memory" "ephemeral-storage" -}}
-{{- $request := include "genv-enforcer.bytes" (get $requests .) -}}
-{{- $limit := include "genv-enforcer.bytes" (get $limits .) -}}
-{{- if and $request $limit (gt (int64 $request) (int64 $limit)) }}
-resources.requests.{{ . }} is {{ get $requests . }}, more than resources.limits.{{ . }} ({{ get $limits . }}): no pod would be made
+{{- if .Values.prometheusRule.enabled -}}
+{{- if not (or $monitor.enabled .Values.prometheusRule.selector) }}
+prometheusRule.enabled needs the series of the ServiceMonitor: set serviceMonitor.enabled=true, or prometheusRule.selector
 {{- end -}}
+{{- if and $monitor.enabled (gt (include "genv-enforcer.millis" $monitor.interval | int64) 120000) }}
+serviceMonitor.interval is {{ $monitor.interval }}, too long for the alerts: set 2m or less
 {{- end -}}
-{{- $limit := include "genv-enforcer.bytes" $limits.memory -}}
-{{- if and $limit (lt (int64 $limit) 167772160) }}
-resources.limits.memory is {{ $limits.memory }}, but the service takes about 100Mi even where nothing happens: set 160Mi or more
 {{- end -}}
 {{- end -}}

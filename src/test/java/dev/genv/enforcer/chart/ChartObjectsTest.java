@@ -11,6 +11,7 @@ import dev.genv.enforcer.testsupport.RenderedChart;
 import io.kubernetes.client.openapi.models.V1ConfigMap;
 import io.kubernetes.client.openapi.models.V1DaemonSet;
 import io.kubernetes.client.openapi.models.V1Deployment;
+import io.kubernetes.client.openapi.models.V1Ingress;
 import io.kubernetes.client.openapi.models.V1NetworkPolicy;
 import io.kubernetes.client.openapi.models.V1Pod;
 import io.kubernetes.client.openapi.models.V1Service;
@@ -37,6 +38,7 @@ class ChartObjectsTest {
             "ConfigMap", text -> V1ConfigMap.fromJson(text).toJson(),
             "DaemonSet", text -> V1DaemonSet.fromJson(text).toJson(),
             "Deployment", text -> V1Deployment.fromJson(text).toJson(),
+            "Ingress", text -> V1Ingress.fromJson(text).toJson(),
             "NetworkPolicy", text -> V1NetworkPolicy.fromJson(text).toJson(),
             "Pod", text -> V1Pod.fromJson(text).toJson(),
             "Service", text -> V1Service.fromJson(text).toJson(),
@@ -221,15 +223,42 @@ class ChartObjectsTest {
     }
 
     @Test
-    void notesWarnThatProcessesAreTerminated() throws IOException {
+    void notesTellHowToEnforce() throws IOException {
         assertThat(notes("{}"))
                 .contains(
-                        "WARNING: it ENFORCES",
-                        "settings.mode=audit",
+                        "AUDIT MODE",
+                        "settings.mode=enforce",
+                        "Its database is in /var/lib/genv-enforcer of each node",
                         "pod-security",
                         "apiToken",
-                        "RuntimeClass nvidia");
-        assertThat(notes("settings: {mode: audit}")).doesNotContain("WARNING").contains("AUDIT MODE");
+                        "RuntimeClass nvidia")
+                .doesNotContain("WARNING");
+        assertThat(notes("settings: {mode: enforce}"))
+                .contains("WARNING: it ENFORCES")
+                .doesNotContain("AUDIT MODE");
+    }
+
+    /** The values of an earlier release may have left both to the chart. */
+    @Test
+    void notesOfAnUpgradeTellThatEnforcementMayHaveEnded() {
+        assertThat(Path.of("helm/genv-enforcer/templates/NOTES.txt"))
+                .content()
+                .contains("{{- if .Release.IsUpgrade }}", "this upgrade has ENDED the enforcement");
+    }
+
+    @Test
+    void ingressLeadsToTheServiceWhichKnowsItsHost() {
+        var chart = RenderedChart.ofExample("remote");
+        var ingress = chart.only("Ingress");
+        var rule = ingress.at("/spec/rules/0");
+        var backend = rule.at("/http/paths/0/backend/service");
+        assertThat(rule.path("host").asText()).isEqualTo("gpus.example.org");
+        assertThat(backend.path("name")).isEqualTo(chart.only("Service").at("/metadata/name"));
+        assertThat(backend.at("/port/name")).isEqualTo(chart.only("Service").at("/spec/ports/0/name"));
+        assertThat(ingress.at("/spec/tls/0"))
+                .isEqualTo(RenderedChart.parse("{hosts: [gpus.example.org], secretName: gpus-tls}"));
+        assertThat(ingress.at("/spec/ingressClassName").asText()).isEqualTo("nginx");
+        assertThat(chart.environment().get("GENV_ENFORCER_HTTP_ALLOWED_HOSTS")).endsWith(",gpus.example.org");
     }
 
     private String notes(String values) throws IOException {

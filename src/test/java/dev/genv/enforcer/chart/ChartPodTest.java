@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.testsupport.RenderedChart;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -11,11 +14,15 @@ import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** The pods have exactly the privileges that they need. */
 class ChartPodTest {
+    @TempDir
+    Path folder;
+
     private static final RenderedChart NODE = RenderedChart.of("");
     private static final RenderedChart REMOTE = RenderedChart.ofExample("remote");
     private static final String ENFORCES = "workload/spec/template/metadata/labels/genv-enforcer~1enforces";
@@ -74,12 +81,13 @@ class ChartPodTest {
         settings: {mode: enforce}|pod/volumes/0/hostPath/type|DirectoryOrCreate
         settings: {mode: audit}|pod/volumes/0/hostPath/type|Directory
         # The emptyDir has room for a damaged database too.
-        {}|data|{name: data, emptyDir: {sizeLimit: 640Mi}}
-        data: {maxSize: '1GiB'}|data/emptyDir/sizeLimit|2176Mi
-        data: {maxSize: '1G'}|data/emptyDir/sizeLimit|2035Mi
-        # A volume of the administrator needs no preparation.
+        data: {hostPath: null}|data|{name: data, emptyDir: {sizeLimit: 640Mi}}
+        data: {hostPath: null, maxSize: '1GiB'}|data/emptyDir/sizeLimit|2176Mi
+        data: {hostPath: null, maxSize: '1G'}|data/emptyDir/sizeLimit|2035Mi
+        # On a node the database outlives the pod.
+        {}|data|{name: data, hostPath: {path: /var/lib/genv-enforcer, type: DirectoryOrCreate}}
         full|data|{name: data, hostPath: {path: /var/lib/enforcer-data, type: DirectoryOrCreate}}
-        full|pod/initContainers|
+        # A claim of the administrator needs no preparation.
         remote|data|{name: data, persistentVolumeClaim: {claimName: genv-enforcer-data}}
         remote|pod/initContainers|
         # With TLS, Prometheus reads the metrics on the port of the API; the probes stay on the other one.
@@ -181,7 +189,8 @@ class ChartPodTest {
     /** An emptyDir is open to all users, and the service refuses such a folder. */
     @Test
     void databaseHasAClosedFolderInAnEmptyDir() {
-        for (var chart : new RenderedChart[] {NODE, RenderedChart.ofExample("existing")}) {
+        for (var chart :
+                new RenderedChart[] {RenderedChart.of("data: {hostPath: null}"), RenderedChart.ofExample("existing")}) {
             assertSame(volume(chart), "{name: data, emptyDir: {sizeLimit: 640Mi}}");
             assertThat(mounts(chart.container()))
                     .contains("{\"name\":\"data\",\"mountPath\":\"/var/lib/genv-enforcer\",\"subPath\":\"database\"}");
@@ -193,6 +202,23 @@ class ChartPodTest {
             assertThat(init.path("resources")).isEqualTo(chart.container().path("resources"));
             assertThat(chart.environment()).containsEntry("GENV_ENFORCER_DATA_DIR", "/var/lib/genv-enforcer");
         }
+    }
+
+    /** Kubernetes lets all users read a folder that it creates. The administrator chooses the mode of another one. */
+    @ParameterizedTest
+    @CsvSource({"'',rwx------", "enforcer.db,rwxr-xr-x"})
+    void databaseHasAClosedFolderOnTheNode(String content, String mode) throws Exception {
+        var init = NODE.pod().at("/initContainers/0");
+        assertThat(init.path("volumeMounts")).isEqualTo(RenderedChart.parse("[{name: data, mountPath: /data}]"));
+        assertThat(mounts(NODE.container())).contains("{\"name\":\"data\",\"mountPath\":\"/var/lib/genv-enforcer\"}");
+        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
+        if (!content.isEmpty()) {
+            Files.createFile(folder.resolve(content));
+        }
+        var command = init.at("/command/2").asText().replace("/data", folder.toString());
+        assertThat(new ProcessBuilder("sh", "-c", command).start().waitFor()).isZero();
+        assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(folder)))
+                .isEqualTo(mode);
     }
 
     private static JsonNode volume(RenderedChart chart) {

@@ -45,6 +45,7 @@ class ContainerIT {
 
     private static final String CHART_SETTINGS = """
         settings:
+          mode: enforce
           interval: 1s
           nonEnvProcesses: enforce
           grace: 0s

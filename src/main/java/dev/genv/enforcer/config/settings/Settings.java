@@ -58,7 +58,7 @@ public record Settings(
         return new IdleLimits(safety.idleAfter(), safety.idleUtilization());
     }
 
-    /** The time limit of a cycle. The chart computes the same for its startup probe. */
+    /** The time limit of a cycle. */
     public Duration longestCycle() {
         return observationTimeout().plus(actionTimeout());
     }
