@@ -24,6 +24,7 @@ import io.vertx.core.net.impl.ConnectionBase;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.enterprise.event.Observes;
 import jakarta.inject.Singleton;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Objects;
@@ -73,21 +74,24 @@ public final class ClientConnection extends ChannelDuplexHandler {
         return ((ConnectionBase) request.request().connection()).channel();
     }
 
-    /** Returns the key of the client that sent a request. */
+    /**
+     * Returns a key that all clients with the address of this request share. It is that of the proxy, unless the settings
+     * {@code quarkus.http.proxy} name proxies that pass on the address of the client.
+     */
     public static Object address(RoutingContext request) {
-        return address(channel(request));
+        var remote = request.request().remoteAddress();
+        var literal = remote.hostAddress();
+        return literal == null ? String.valueOf(remote.host()) : key(InetAddress.ofLiteral(literal));
     }
 
-    /**
-     * Returns a key that all connections from an address share. All clients behind a proxy have the address of the proxy: a header
-     * that names the client is not used, because every client can send it. A client on the same machine can choose any loopback
-     * address, so all of them count as one.
-     */
+    /** Returns a key that all connections from an address share. */
     static Object address(Channel channel) {
-        if (!(channel.remoteAddress() instanceof InetSocketAddress inet)) {
-            return "unknown";
-        }
-        return inet.getAddress().isLoopbackAddress() ? "loopback" : inet.getAddress();
+        return channel.remoteAddress() instanceof InetSocketAddress inet ? key(inet.getAddress()) : "unknown";
+    }
+
+    /** A client on the same machine can choose any loopback address, so all of them count as one. */
+    private static Object key(InetAddress address) {
+        return address.isLoopbackAddress() ? "loopback" : address;
     }
 
     /**

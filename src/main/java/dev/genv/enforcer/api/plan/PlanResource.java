@@ -45,18 +45,15 @@ public class PlanResource {
     /** Each plan occupies a processor, and cycles need one too. */
     public static final int MAX_CONCURRENT = 2;
 
-    static final int LARGEST_BODY = 32 << 20;
     static final String ASK_LESS_FLEET = "send the snapshots of fewer hosts";
 
     private final Enforcer enforcer;
     private final EnforcerConfig config;
-    private final RequestLimits limits;
     private final ObjectMapper json;
 
-    PlanResource(Enforcer enforcer, EnforcerConfig config, RequestLimits limits, ObjectMapper json) {
+    PlanResource(Enforcer enforcer, EnforcerConfig config, ObjectMapper json) {
         this.enforcer = enforcer;
         this.config = config;
-        this.limits = limits;
         this.json = json;
     }
 
@@ -75,7 +72,7 @@ public class PlanResource {
     public InputStream plan(InputStream body, @Context RoutingContext request, @Context UriInfo uri) {
         checkParameters(uri.getQueryParameters().keySet());
         try (var _ = Slot.hold(request).orElseThrow(() -> new ApiException(503, "the client has left"))) {
-            return write(check(new PlanRequest(body, limits.largestTree())));
+            return write(check(new PlanRequest(body, PlanMemory.largestTree())));
         }
     }
 
@@ -102,18 +99,18 @@ public class PlanResource {
         var fleet = enforcer.latest()
                 .map(CycleReport::fleet)
                 .orElseThrow(() -> new ApiException(503, "no cycle has ended yet, and the body has no snapshots"));
-        FleetMemory.check(fleet, Runtime.getRuntime().maxMemory());
+        PlanMemory.check(fleet);
         return fleet;
     }
 
     /** Returns a stream, because the framework sends one no faster than the client reads it. */
     private InputStream write(PlanView view) {
-        var out = new BoundedOutput(limits.largestAnswer());
+        var out = new BoundedOutput(PlanMemory.largestAnswer());
         try {
             json.writeValue(out, view);
         } catch (BoundedOutput.FullException e) {
             throw new ApiException(
-                    413, "the plan is larger than %d bytes; %s".formatted(limits.largestAnswer(), ASK_LESS_FLEET));
+                    413, "the plan is larger than %d bytes; %s".formatted(PlanMemory.largestAnswer(), ASK_LESS_FLEET));
         } catch (IOException e) {
             throw new IllegalStateException("a plan cannot be written as JSON", e);
         }

@@ -115,7 +115,7 @@ class PlanResourceTest {
 
     @Test
     void refusesABodyThatIsTooLarge() {
-        post(" ".repeat(PlanResource.LARGEST_BODY + 1))
+        post(" ".repeat(PlanMemory.LARGEST + 1))
                 .statusCode(413)
                 .contentType("application/problem+json")
                 .body("detail", containsString("33554432"));

@@ -8,6 +8,9 @@ import dev.genv.enforcer.testsupport.TestCertificate;
 import dev.genv.enforcer.testsupport.linux.Child;
 import dev.genv.enforcer.testsupport.sse.SseClient;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Map;
@@ -100,6 +103,38 @@ class ConnectionsIT extends NodeSuite {
             node.gpus.process(0, stray.pid(), "10");
             for (var client : clients) {
                 client.awaitType("violation_opened");
+            }
+        } finally {
+            clients.forEach(SseClient::close);
+        }
+    }
+
+    /** Of an address, 32 clients can follow the events. */
+    @Test
+    void countsEachClientOfATrustedProxyAndBelievesNoOtherClient() throws Exception {
+        var service = node.variable("QUARKUS_HTTP_PROXY_PROXY_ADDRESS_FORWARDING", "true")
+                .variable("QUARKUS_HTTP_PROXY_TRUSTED_PROXIES", "127.0.0.1")
+                .startService();
+        var clients = new ArrayDeque<SseClient>();
+        try {
+            for (var i = 0; i < 32; i++) {
+                clients.add(SseClient.connect(service.port(), "/events", "X-Forwarded-For", "192.0.2.7"));
+                assertThat(clients.getLast().response().statusCode()).isEqualTo(200);
+            }
+            assertThat(new RawHttp(service.port())
+                            .get("/events", "X-Forwarded-For: 192.0.2.7")
+                            .status())
+                    .isEqualTo(503);
+            clients.add(SseClient.connect(service.port(), "/events", "X-Forwarded-For", "192.0.2.8"));
+            assertThat(clients.getLast().response().statusCode()).isEqualTo(200);
+            try (var other = new Socket(
+                    InetAddress.getLoopbackAddress(), service.port(), InetAddress.ofLiteral("127.0.0.2"), 0)) {
+                other.getOutputStream()
+                        .write("GET /events HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 192.0.2.7\r\n\r\n"
+                                .getBytes(StandardCharsets.US_ASCII));
+                assertThat(new String(other.getInputStream().readNBytes(12), StandardCharsets.US_ASCII))
+                        .as("its own address has few clients")
+                        .isEqualTo("HTTP/1.1 200");
             }
         } finally {
             clients.forEach(SseClient::close);

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.api.plan;
+package dev.genv.enforcer.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

@@ -10,20 +10,20 @@ import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-class FleetMemoryTest {
+class PlanMemoryTest {
     private static final HostBuilder HOST = host("a").devices(1).with(process(7).uses(0));
 
     @Test
     void refusesAFleetAboveItsShareOfTheHeap() {
         var bytes = bytesFor(HOST);
-        FleetMemory.check(fleet(HOST), 8 * bytes);
-        assertThatThrownBy(() -> FleetMemory.check(fleet(HOST, host("b").with(process(8))), 8 * bytes))
+        PlanMemory.check(fleet(HOST), 8 * bytes);
+        assertThatThrownBy(() -> PlanMemory.check(fleet(HOST, host("b").with(process(8))), 8 * bytes))
                 .isInstanceOf(ApiException.class)
                 .hasMessageEndingWith("; send the snapshots of fewer hosts");
     }
 
     private static long bytesFor(HostBuilder host) {
-        return FleetMemory.bytes(fleet(host));
+        return PlanMemory.bytes(fleet(host));
     }
 
     private static Fleet fleet(HostBuilder... hosts) {

@@ -1,5 +1,11 @@
-package dev.genv.enforcer.api.plan;
+package dev.genv.enforcer.api;
 
+import dev.genv.enforcer.api.connection.ClientConnection;
+import dev.genv.enforcer.api.connection.ClientSlots;
+import dev.genv.enforcer.api.plan.PlanMemory;
+import dev.genv.enforcer.api.plan.PlanResource;
+import dev.genv.enforcer.api.report.ReportResource;
+import dev.genv.enforcer.api.report.UsersResource;
 import dev.genv.enforcer.api.security.HttpErrors;
 import io.quarkus.vertx.http.ManagementInterface;
 import io.quarkus.vertx.http.runtime.filters.Filters;
@@ -8,19 +14,21 @@ import io.vertx.core.http.HttpMethod;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.enterprise.event.Observes;
-import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.net.URI;
 import java.net.URISyntaxException;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.regex.Pattern;
 
 /**
- * Refuses invalid requests, and request bodies, which only plan requests need. Every user of the machine can send them, so they are
- * not logged.
+ * Refuses invalid requests, request bodies, which only plan requests need, and requests above the number that is answered at the same
+ * time. Every user of the machine can send them, so they are not logged.
  *
- * <p>The limits of plans are shares of the heap: the service exits if it runs out of memory, and the cycles need it too. Two plan
- * requests are answered at the same time. Each takes up to three times the memory of its tree for the objects of the
- * plan, and a growing buffer needs up to three times its content. With a report, all this is at most three quarters of
- * the heap.
+ * <p>That number limits responses whose size users choose, because each is in memory until the client has read it. A plan also
+ * occupies a thread while its request arrives, and a processor until it is computed.
  */
 @Singleton
 public class RequestLimits {
@@ -30,19 +38,26 @@ public class RequestLimits {
 
     private static final String INVALID_REQUEST = "this is not a valid request";
 
-    private static final int BODY_SHARE = 32;
-    private static final int TREE_SHARE = 24;
-    private static final int ANSWER_SHARE = 48;
+    private static final int MAX_CONCURRENT = 3;
+    /** An address is that of a proxy, unless the settings of Quarkus have it name its clients. */
+    private static final int MAX_OF_AN_ADDRESS = 2;
 
-    private final long heap;
+    /** Suffixes that lead to the same resource: matrix parameters, and a slash at the end. */
+    private static final Pattern IGNORED = Pattern.compile(";[^/]*|/+(;[^/]*)?$");
 
-    @Inject
+    /** The default of Quarkus. */
+    private static final String METRICS = "/q/metrics";
+
+    private static final String USERS = UsersResource.PATH + "/";
+
+    private final Map<String, ClientSlots> slots = new HashMap<>();
+
     RequestLimits() {
-        this(Runtime.getRuntime().maxMemory());
-    }
-
-    RequestLimits(long heap) {
-        this.heap = heap;
+        for (var path : List.of(
+                ServiceResource.SNAPSHOT, ViolationsResource.PATH, UsersResource.PATH, ReportResource.PATH, METRICS)) {
+            slots.put(path, new ClientSlots(MAX_CONCURRENT, MAX_OF_AN_ADDRESS));
+        }
+        slots.put(PlanResource.PATH, new ClientSlots(PlanResource.MAX_CONCURRENT, MAX_OF_AN_ADDRESS));
     }
 
     void register(@Observes Filters filters) {
@@ -91,22 +106,44 @@ public class RequestLimits {
                 && request.normalizedPath().equals(PlanResource.PATH);
     }
 
-    private void check(RoutingContext request) {
+    void check(RoutingContext request) {
         request.addEndHandler(_ -> HttpErrors.closeIfBodyFollows(request));
         if (!isUri(request.request().uri())) {
             HttpErrors.send(
                     request, 400, "the request target is no URI; perhaps a character in it must be percent-encoded");
             return;
         }
-        var largest = isPlan(request) ? largestBody() : LARGEST_OTHER;
+        var largest = isPlan(request) ? PlanMemory.largestBody() : LARGEST_OTHER;
         if (request.request().headers().contains(HttpHeaders.TRANSFER_ENCODING)) {
             // The end of a body without a length is not looked for.
             HttpErrors.send(request, 411, "a body needs the header Content-Length");
         } else if (declaredLength(request) > largest) {
             HttpErrors.send(request, 413, "the body is larger than %d bytes".formatted(largest));
         } else {
-            request.next();
+            takeSlot(request);
         }
+    }
+
+    private void takeSlot(RoutingContext request) {
+        var path = IGNORED.matcher(request.normalizedPath()).replaceAll("");
+        var ofPath = slots.get(path.startsWith(USERS) ? UsersResource.PATH : path);
+        if (ofPath == null) {
+            request.next();
+            return;
+        }
+        var slot = ofPath.take(ClientConnection.address(request));
+        if (slot.isEmpty()) {
+            HttpErrors.send(request, 503, "too many clients wait for this response; try again soon");
+            return;
+        }
+        slot.get().attachTo(request);
+        var isEnded = new AtomicBoolean(); // an end and an exception call the handler twice
+        request.addEndHandler(_ -> {
+            if (isEnded.compareAndSet(false, true)) {
+                slot.get().close();
+            }
+        });
+        request.next();
     }
 
     /** The framework would log a failure for a target that it cannot parse. */
@@ -123,19 +160,5 @@ public class RequestLimits {
     private static long declaredLength(RoutingContext request) {
         var length = request.request().getHeader(HttpHeaders.CONTENT_LENGTH);
         return length == null ? 0 : Long.parseLong(length.strip());
-    }
-
-    /** Returns the limit of a body. While it is parsed, one value of it may be in memory twice. */
-    private int largestBody() {
-        return (int) Math.min(PlanResource.LARGEST_BODY, heap / BODY_SHARE);
-    }
-
-    /** Returns the limit of a parsed body. */
-    long largestTree() {
-        return heap / TREE_SHARE;
-    }
-
-    int largestAnswer() {
-        return (int) Math.min(PlanResource.LARGEST_BODY, heap / ANSWER_SHARE);
     }
 }

@@ -41,7 +41,7 @@ import org.junit.jupiter.api.Test;
 /** A server whose responses never end, and plans whose clients have left. */
 @QuarkusTest
 @Tag("quarkus")
-class ResponseLimitsTest {
+class RequestSlotsTest {
     private static final String REQUEST =
             "POST /plan HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 
@@ -64,7 +64,7 @@ class ResponseLimitsTest {
 
     private int listen(Handler<RoutingContext> handler) throws Exception {
         var router = Router.router(vertx);
-        router.route().handler(new ResponseLimits()::check);
+        router.route().handler(new RequestLimits()::check);
         router.route().handler(handler);
         var server = vertx.createHttpServer()
                 .requestHandler(router)
