@@ -1,6 +1,7 @@
 package dev.genv.enforcer.e2e.service;
 
 import static dev.genv.enforcer.testsupport.ScriptedReceiver.status;
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -13,10 +14,19 @@ import dev.genv.enforcer.e2e.ServiceClient;
 import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.ScriptedReceiver;
 import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.Programs;
 import dev.genv.enforcer.testsupport.linux.UserTerminal;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.net.PemKeyCertOptions;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -93,6 +103,54 @@ class MessagesIT extends NodeSuite {
                     .contains("The service sent SIGTERM to process %d (sleep, GPU 0 with 10 MiB, started "
                             .formatted(stray.pid()));
             await().until(() -> terminal.screen().contains("The service sent SIGTERM to process " + stray.pid()));
+        }
+    }
+
+    /** With the commands of operate.md. */
+    @Test
+    void receiverOfAnOwnAuthorityIsTrustedByADocumentedTrustStore() throws Exception {
+        var block = Arrays.stream(Files.readString(Path.of("src/site/markdown/operate.md"))
+                        .split("```", -1))
+                .filter(each -> each.contains("keytool -importcert"))
+                .findFirst()
+                .orElseThrow();
+        var java = Path.of(System.getProperty("java.home"), "bin");
+        var openssl = "openssl req -x509 -nodes -newkey rsa:2048 ";
+        var options = Programs.run("sh", "-ec", """
+                cd '%s'
+                exec 3>&1 >log 2>&1
+                %s -subj /CN=ca -keyout ca.key -out ca.pem
+                %s -subj /CN=x -addext subjectAltName=DNS:localhost -CA ca.pem -CAkey ca.key -keyout key.pem -out cert.pem
+                PATH=%s:$PATH
+                %s
+                printf %%s "$JAVA_OPTS" >&3
+                """.formatted(directory, openssl, openssl, java, block));
+        var received = new CompletableFuture<String>();
+        var vertx = Vertx.vertx();
+        try (var stray = Child.withEnvironment(Map.of())) {
+            var files = new PemKeyCertOptions()
+                    .addCertPath(directory.resolve("cert.pem").toString())
+                    .addKeyPath(directory.resolve("key.pem").toString());
+            var port = vertx.createHttpServer(
+                            new HttpServerOptions().setSsl(true).setKeyCertOptions(files))
+                    .requestHandler(request -> {
+                        received.complete(request.path());
+                        request.response().end();
+                    })
+                    .listen(0, "localhost")
+                    .toCompletionStage()
+                    .toCompletableFuture()
+                    .get(HANG.toSeconds(), TimeUnit.SECONDS)
+                    .actualPort();
+            node.gpus.process(0, stray.pid(), "10");
+            node.set("NON_ENV_PROCESSES", "audit")
+                    .set("WEBHOOK_URL", "https://localhost:%d/hook".formatted(port))
+                    .variable("JDK_JAVA_OPTIONS", options.replace("/path", directory.toString()))
+                    .startService();
+
+            assertThat(received.get(HANG.toSeconds(), TimeUnit.SECONDS)).isEqualTo("/hook");
+        } finally {
+            vertx.close();
         }
     }
 
