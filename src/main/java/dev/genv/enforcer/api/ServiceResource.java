@@ -24,8 +24,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import org.eclipse.microprofile.openapi.annotations.Operation;
-import org.eclipse.microprofile.openapi.annotations.media.Content;
-import org.eclipse.microprofile.openapi.annotations.media.Schema;
 import org.eclipse.microprofile.openapi.annotations.responses.APIResponse;
 import org.jspecify.annotations.Nullable;
 
@@ -63,10 +61,7 @@ public class ServiceResource {
     @Operation(
             operationId = "getSnapshot",
             summary = "Every host in the form of \"genv usage snapshot\"; empty before the first cycle")
-    @APIResponse(
-            responseCode = "200",
-            description = "The hosts in the form of \"genv usage snapshot\".",
-            content = @Content(schema = @Schema(ref = "#/components/schemas/FleetView")))
+    @APIResponse(responseCode = "200", description = "The hosts in the form of \"genv usage snapshot\".")
     public Map<String, SnapshotView> showSnapshot() {
         var hosts = new LinkedHashMap<String, SnapshotView>();
         enforcer.latest()

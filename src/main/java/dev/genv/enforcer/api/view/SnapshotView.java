@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 /** A snapshot in the form that {@code genv usage snapshot} prints, with fields that genv does not have. */
 public record SnapshotView(
         Processes processes,
-        @JsonInclude(JsonInclude.Include.NON_EMPTY) List<UsageView> unexplainedMemory,
+        @JsonInclude(JsonInclude.Include.NON_EMPTY) List<ListedUsage> unexplainedMemory,
         @JsonInclude(JsonInclude.Include.NON_EMPTY) List<String> notObserved,
         Environments envs,
         Devices devices) {
@@ -34,7 +34,7 @@ public record SnapshotView(
                 new Processes(snapshot.processes().stream().map(Listed::of).toList()),
                 new TreeMap<>(snapshot.unexplained().memory())
                         .entrySet().stream()
-                                .map(device -> UsageView.of(device.getKey(), device.getValue()))
+                                .map(device -> ListedUsage.of(device.getKey(), device.getValue()))
                                 .toList(),
                 missing.toList(),
                 new Environments(snapshot.environments().stream()
@@ -50,7 +50,7 @@ public record SnapshotView(
     /** A process that the GPU tool lists. */
     public record Listed(
             int pid,
-            List<UsageView> usedGpuMemory,
+            List<ListedUsage> usedGpuMemory,
             String command,
             @Nullable String user,
             @Nullable String userBy,
@@ -62,7 +62,7 @@ public record SnapshotView(
             return new Listed(
                     process.pid(),
                     process.usage().stream()
-                            .map(use -> UsageView.of(use.device(), use.memory()))
+                            .map(use -> ListedUsage.of(use.device(), use.memory()))
                             .toList(),
                     view.command(),
                     view.user(),
@@ -74,9 +74,9 @@ public record SnapshotView(
     }
 
     /** The memory is null if it is unknown: genv would write {@code [N/A]mi}, which is no number. */
-    public record UsageView(int index, @Nullable String gpuMemory) {
-        private static UsageView of(int device, @Nullable Memory memory) {
-            return new UsageView(device, memory == null ? null : memory.mebibytes() + "mi");
+    public record ListedUsage(int index, @Nullable String gpuMemory) {
+        private static ListedUsage of(int device, @Nullable Memory memory) {
+            return new ListedUsage(device, memory == null ? null : memory.mebibytes() + "mi");
         }
     }
 

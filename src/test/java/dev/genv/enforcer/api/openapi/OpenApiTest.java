@@ -36,7 +36,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Everything in the description of the API has a text and an example. The texts are in META-INF/openapi.yaml. */
+/**
+ * Everything in the description of the API has a text and an example, and every answer has the described form. The texts are in META-INF/openapi.yaml.
+ */
 @QuarkusTest
 @Tag("quarkus")
 class OpenApiTest {
@@ -47,15 +49,10 @@ class OpenApiTest {
     /** By the schema and the field. */
     private static final Map<String, List<String>> VALUES = Map.ofEntries(
             Map.entry("ActionView.outcome", labels(Outcome.values(), Outcome::label)),
-            Map.entry("Found.rule", RULES),
             Map.entry("MembershipView.by", labels(MembershipSource.values(), MembershipSource::label)),
             Map.entry("NextView.because", labels(WaitReason.values(), WaitReason::label)),
             Map.entry("ProblemView.code", labels(ProblemCode.values(), ProblemCode::label)),
-            Map.entry("ProblemView.consequence", labels(ProblemConsequence.values(), ProblemConsequence::label)),
-            Map.entry("Rule.name", RULES),
-            Map.entry("RuleCounts.rule", RULES),
-            Map.entry("TimelineEntry.rule", RULES),
-            Map.entry("ViolationView.rule", RULES));
+            Map.entry("ProblemView.consequence", labels(ProblemConsequence.values(), ProblemConsequence::label)));
 
     private static final Pattern DATA = Pattern.compile("(?m)^data: (.*)$");
 
@@ -87,7 +84,7 @@ class OpenApiTest {
             operation.path("parameters").forEach(parameter -> {
                 var name = path + " " + parameter.path("name").asText();
                 requireAll(parameter, name, "description", "example");
-                requireAll(parameter.path("schema"), name, "type");
+                requireType(parameter.path("schema"), name);
             });
         });
         api.at("/components/schemas").properties().forEach(schema -> {
@@ -113,6 +110,43 @@ class OpenApiTest {
             }
         }));
         assertThat(missing).isEmpty();
+    }
+
+    /** What the Java types say: a component of a record that can be null is so in the description, and every other one is required. */
+    @Test
+    void fieldsThatCanBeNullSayItAndAllOthersAreRequired() {
+        assertThat(field("HostView", "driver").path("type")).hasToString("[\"string\",\"null\"]");
+        assertThat(field("StatusView", "last_cycle_at").at("/anyOf/0/$ref").asText())
+                .isEqualTo("#/components/schemas/Instant");
+        assertThat(field("StatusView", "last_cycle_at").at("/anyOf/1/type").asText())
+                .isEqualTo("null");
+        assertThat(field("DeviceStatusView", "utilization_last_hour").at("/items/type"))
+                .hasToString("[\"integer\",\"null\"]");
+        assertThat(field("ActionView", "pid").path("type").asText())
+                .as("left out if it does not apply")
+                .isEqualTo("integer");
+        assertThat(texts(api.at("/components/schemas/ActionView/required")))
+                .containsExactlyInAnyOrder("type", "host", "at", "outcome", "detail");
+        assertThat(texts(api.at("/components/schemas/SnapshotView/required")))
+                .containsExactlyInAnyOrder("processes", "envs", "devices");
+        api.at("/components/schemas").properties().forEach(schema -> {
+            var name = schema.getKey();
+            if (!Set.of("Policy", "PlanRequestView").contains(name)
+                    && schema.getValue().has("properties")) {
+                assertThat(schema.getValue().path("required")).as(name).isNotEmpty();
+                schema.getValue().path("properties").properties().forEach(each -> {
+                    var described = each.getValue().toString();
+                    var isNullable = described.contains("\"null\"") || described.contains(",null]");
+                    assertThat(each.getValue().path("description").asText().contains("null"))
+                            .as("%s.%s: %s", name, each.getKey(), described)
+                            .isEqualTo(isNullable);
+                });
+            }
+        });
+    }
+
+    private JsonNode field(String schema, String name) {
+        return api.at("/components/schemas/%s/properties/%s".formatted(schema, name));
     }
 
     @Test
@@ -162,7 +196,7 @@ class OpenApiTest {
         operations((path, operation) -> assertThat(operation.path("responses").properties())
                 .as(path)
                 .extracting(Map.Entry::getKey)
-                .contains("401", "403", "405", "406", "421", "500"));
+                .contains("400", "401", "403", "405", "406", "411", "413", "421", "500", "503"));
     }
 
     /** Metrics count the requests of each path. */
@@ -181,7 +215,7 @@ class OpenApiTest {
     }
 
     private void requireType(JsonNode schema, String name) {
-        if (!schema.has("type") && !schema.has("$ref") && !schema.has("oneOf")) {
+        if (Stream.of("type", "$ref", "oneOf", "anyOf").noneMatch(schema::has)) {
             missing.add(name + ": type");
         }
     }
@@ -201,11 +235,16 @@ class OpenApiTest {
 
     @Test
     void answersHaveTheDescribedForm() throws Exception {
-        for (var path : List.of("/violations", "/hosts", "/status", "/snapshot", "/users/{name}")) {
-            var response = when().get(path.replace("{name}", "root"));
-            if (response.statusCode() == 200) {
-                var described = api.path("paths").path(path).at("/get/responses/200/content/application~1json/schema");
-                schemas.check(JSON.readTree(response.asString()), described, path);
+        for (var path : api.path("paths").properties()) {
+            var described = path.getValue().at("/get/responses/200/content/application~1json/schema");
+            if (described.isObject()) {
+                var response = when().get(path.getKey().replace("{name}", "root"));
+                if (response.statusCode() == 200) {
+                    schemas.check(JSON.readTree(response.asString()), described, path.getKey());
+                } else {
+                    schemas.check(
+                            JSON.readTree(response.asString()), api.at("/components/schemas/Problem"), path.getKey());
+                }
             }
         }
     }
@@ -232,15 +271,14 @@ class OpenApiTest {
     /** Compares JSON with a schema of the description: every field must be described, and have a described type and value. */
     private record JsonAgainstSchema(JsonNode api) {
         void check(JsonNode json, JsonNode schema, String place) {
-            if (schema.has("oneOf")) {
-                checkOneOf(json, schema.path("oneOf"), place);
-                return;
+            for (var choice : List.of("oneOf", "anyOf")) {
+                if (schema.has(choice)) {
+                    checkOneOf(json, schema.path(choice), place);
+                    return;
+                }
             }
             var described = resolve(schema);
-            if (json.isNull()) {
-                return; // the schemas do not say which fields can be null
-            }
-            assertThat(types(described)).as(place).contains(type(json));
+            assertThat(types(described)).as(place).containsAnyOf(typesOf(json));
             var values = described.path("enum");
             if (!values.isMissingNode()) {
                 assertThat(values).as(place).contains(json);
@@ -249,6 +287,10 @@ class OpenApiTest {
                 json.forEach(each -> check(each, described.path("items"), place + "[]"));
             }
             if (json.isObject()) {
+                assertThat(json.fieldNames())
+                        .toIterable()
+                        .as(place)
+                        .containsAll(texts(described.path("required")));
                 json.properties().forEach(field -> {
                     var name = place + "." + field.getKey();
                     var known = described.path("properties").path(field.getKey());
@@ -272,18 +314,9 @@ class OpenApiTest {
             throw new AssertionError(mismatches);
         }
 
-        /** A schema may only name another one, perhaps beside null. */
         private JsonNode resolve(JsonNode schema) {
             var reference = schema.path("$ref").asText();
-            if (!reference.isEmpty()) {
-                return resolve(api.at(reference.substring(1)));
-            }
-            for (var each : schema.path("anyOf")) {
-                if (each.has("$ref")) {
-                    return resolve(each);
-                }
-            }
-            return schema;
+            return reference.isEmpty() ? schema : resolve(api.at(reference.substring(1)));
         }
 
         private static Set<String> types(JsonNode schema) {
@@ -297,13 +330,16 @@ class OpenApiTest {
             return types;
         }
 
-        private static String type(JsonNode json) {
+        /** A whole number is a number too. */
+        private static String[] typesOf(JsonNode json) {
             return switch (json.getNodeType()) {
-                case ARRAY -> "array";
-                case OBJECT -> "object";
-                case BOOLEAN -> "boolean";
-                case NUMBER -> json.isIntegralNumber() ? "integer" : "number";
-                default -> "string";
+                case ARRAY -> new String[] {"array"};
+                case OBJECT -> new String[] {"object"};
+                case BOOLEAN -> new String[] {"boolean"};
+                case NULL -> new String[] {"null"};
+                case NUMBER ->
+                    json.isIntegralNumber() ? new String[] {"integer", "number"} : new String[] {"number"};
+                default -> new String[] {"string"};
             };
         }
     }
@@ -320,15 +356,21 @@ class OpenApiTest {
     }
 
     @Test
-    void theParameterRuleHasTheRules() {
+    void everyRuleIsOneOfTheRules() {
+        assertThat(texts(api.at("/components/schemas/RuleName/enum"))).isEqualTo(RULES);
+        var named = Stream.of("ViolationView", "Found", "RuleCounts", "TimelineEntry")
+                .map(schema -> api.at("/components/schemas/" + schema + "/properties/rule"));
         var parameters = api.findValues("parameters").stream()
                 .flatMap(all -> all.valueStream())
                 .filter(each -> each.path("name").asText().equals("rule"))
-                .toList();
-        assertThat(parameters)
-                .isNotEmpty()
-                .allSatisfy(parameter ->
-                        assertThat(texts(parameter.at("/schema/enum"))).isEqualTo(RULES));
+                .map(each -> each.path("schema"));
+        var others = Stream.of(
+                api.at("/components/schemas/Rule/properties/name"),
+                api.at("/components/schemas/Planned/properties/rules/items"));
+        assertThat(Stream.of(named, parameters, others).flatMap(each -> each))
+                .hasSizeGreaterThan(8)
+                .allSatisfy(schema ->
+                        assertThat(schema.path("$ref").asText()).isEqualTo("#/components/schemas/RuleName"));
     }
 
     /** A rule with a limit is on if it has one. */
