@@ -23,6 +23,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
+import org.sqlite.ProgressHandler;
 import org.sqlite.SQLiteConfig;
 import org.sqlite.SQLiteErrorCode;
 import org.sqlite.SQLiteException;
@@ -40,6 +41,10 @@ public final class Database implements AutoCloseable {
     private static final Duration LIMIT = Duration.ofSeconds(Long.getLong("store.limit-seconds", 2));
     /** How long the start of the service waits until the database is open. */
     private static final Duration START_LIMIT = Duration.ofSeconds(30);
+    /** How long the start checks the database; that takes longer from about 1 GiB on. */
+    private static final Duration CHECK_LIMIT = Duration.ofSeconds(10);
+    /** After so many steps SQLite asks whether the check goes on. */
+    private static final int CHECK_STEPS = 1000;
     /** How long the start waits until it tries again to lock the folder: during an update the earlier service may still stop. */
     private static final Duration RETRY = Duration.ofMillis(100);
 
@@ -58,6 +63,7 @@ public final class Database implements AutoCloseable {
     private final Config config;
     private final Duration limit;
     private final Duration startLimit;
+    private final Duration checkLimit;
     private final ThreadPoolExecutor thread = new ThreadPoolExecutor(
             1,
             1,
@@ -118,13 +124,18 @@ public final class Database implements AutoCloseable {
     }
 
     public Database(Config config) {
-        this(config, LIMIT, START_LIMIT);
+        this(config, LIMIT, START_LIMIT, CHECK_LIMIT);
     }
 
     Database(Config config, Duration limit, Duration startLimit) {
+        this(config, limit, startLimit, startLimit);
+    }
+
+    Database(Config config, Duration limit, Duration startLimit, Duration checkLimit) {
         this.config = config;
         this.limit = limit;
         this.startLimit = startLimit;
+        this.checkLimit = checkLimit;
     }
 
     /**
@@ -434,7 +445,7 @@ public final class Database implements AutoCloseable {
                 "journal_mode = WAL")) {
             sql.execute("PRAGMA " + pragma);
         }
-        var check = generation == 0 ? sql.text("PRAGMA quick_check(1)") : "ok";
+        var check = generation == 0 ? check(connection) : "ok";
         if (!"ok".equals(check)) {
             throw new SQLiteException(check, SQLiteErrorCode.SQLITE_CORRUPT);
         }
@@ -443,6 +454,28 @@ public final class Database implements AutoCloseable {
             throw new SQLiteException("it has no schema", SQLiteErrorCode.SQLITE_NOTADB);
         }
         migrate(connection, version);
+    }
+
+    /** Checks as much of the database as there is time for. SQLite also notices damage when it reads a page. */
+    private String check(Connection connection) throws SQLException {
+        var begun = System.nanoTime();
+        ProgressHandler.setHandler(connection, CHECK_STEPS, new ProgressHandler() {
+            @Override
+            protected int progress() {
+                return System.nanoTime() - begun > checkLimit.toNanos() ? 1 : 0;
+            }
+        });
+        try {
+            return new Sql(connection).text("PRAGMA quick_check(1)");
+        } catch (SQLException e) {
+            if (code(e) != SQLiteErrorCode.SQLITE_INTERRUPT.code) {
+                throw e;
+            }
+            LOG.infof("%s: the database is too large to be checked completely at the start", name());
+            return "ok";
+        } finally {
+            ProgressHandler.clearHandler(connection);
+        }
     }
 
     /** Brings the tables to the present version, one script after the other, and gives a new database its id. */
