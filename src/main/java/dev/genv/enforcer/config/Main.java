@@ -43,10 +43,14 @@ public final class Main {
                 System.setProperty("quarkus.log.console.stderr", "true");
                 // Its last lines would be lost at the exit.
                 System.setProperty("quarkus.log.console.async.enabled", "false");
+                logOnlyErrors();
             } else if (settings.http().tlsCertificateFile().isPresent()) {
                 System.setProperty("quarkus.http.tls-configuration-name", ApiTls.NAME);
                 System.setProperty("quarkus.http.insecure-requests", "disabled");
                 System.setProperty("quarkus.tls." + ApiTls.NAME + ".reload-period", "2s");
+            }
+            if (Journal.reads(settings.isSingleCycle() ? Journal.ERR : Journal.OUT, System.getenv())) {
+                Journal.omitTimes();
             }
             findSqlite();
             ServerConnections.enable();
@@ -55,8 +59,15 @@ public final class Main {
             (e.exitCode() == 0 ? System.out : System.err).println(e.getMessage());
             System.exit(e.exitCode());
         } catch (InvalidSettingsException e) {
-            e.lines().forEach(System.err::println);
+            e.lines().forEach(Journal::error);
             System.exit(StartFailure.BAD_SETTINGS);
+        }
+    }
+
+    /** A cron job mails each line, so a single cycle logs more only if a variable asks for it. */
+    private static void logOnlyErrors() {
+        if (System.getenv("QUARKUS_LOG_LEVEL") == null && System.getenv("QUARKUS_LOG_CONSOLE_LEVEL") == null) {
+            System.setProperty("quarkus.log.console.level", "ERROR");
         }
     }
 
@@ -78,10 +89,10 @@ public final class Main {
     private static int report(int code, Throwable failure) {
         var known = StartFailure.of(failure, Main::quarkusSetting);
         if (known.isPresent()) {
-            known.get().lines().forEach(System.err::println);
+            known.get().lines().forEach(Journal::error);
             return known.get().exitCode();
         }
-        System.err.println(StartFailure.cannotStart(String.valueOf(failure)));
+        Journal.error(StartFailure.cannotStart(String.valueOf(failure)));
         failure.printStackTrace(); // a defect, which a developer must find
         return code;
     }

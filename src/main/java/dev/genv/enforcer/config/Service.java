@@ -34,7 +34,7 @@ public record Service(
 
     @Override
     public int run(String... arguments) throws InterruptedException {
-        Variables.ofProcess().misnamed(SettingsReader.variables()).forEach(LOG::warn);
+        Variables.ofProcess().misnamed(SettingsReader.variables()).forEach(LOG::error);
         if (cycleSchedule.interval().isZero()) {
             return once();
         }

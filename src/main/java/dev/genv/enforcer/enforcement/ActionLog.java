@@ -1,6 +1,7 @@
 package dev.genv.enforcer.enforcement;
 
 import dev.genv.enforcer.enforcement.host.ActionRecord;
+import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.report.ViolationRegistry;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Membership;
@@ -82,7 +83,9 @@ public final class ActionLog {
                 List.of("%s%s (%s: %s)"
                         .formatted(
                                 host,
-                                Messages.of(action),
+                                result.outcome() == Outcome.SKIPPED_AUDIT
+                                        ? Messages.wouldBe(action)
+                                        : Messages.of(action),
                                 result.outcome().label(),
                                 result.detail() == null ? "nothing to do" : SafeText.escape(result.detail())));
             case DENIED ->

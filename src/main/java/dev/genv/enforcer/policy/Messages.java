@@ -32,6 +32,13 @@ public final class Messages {
         };
     }
 
+    /** The same of an action that the service would take if it enforced. */
+    public static String wouldBe(Action action) {
+        return of(action)
+                .replaceFirst("^Terminating ", "Would terminate ")
+                .replaceFirst("^Detaching ", "Would detach ");
+    }
+
     public static String list(List<Integer> numbers) {
         return numbers.stream().map(String::valueOf).collect(Collectors.joining(","));
     }

@@ -87,7 +87,11 @@ class EnforcerTest {
         var report = cycle(enforcer(config(node).mode(ServiceMode.AUDIT)));
 
         assertThat(node.executed).isEmpty();
-        assertThat(report.lines()).last().asString().endsWith("(skipped_audit: the service only audits)");
+        assertThat(report.lines())
+                .last()
+                .asString()
+                .startsWith("Would ")
+                .endsWith("(skipped_audit: the service only audits)");
         assertThat(only().mode()).isEqualTo(RuleMode.AUDIT);
         assertThat(only().actions())
                 .singleElement()

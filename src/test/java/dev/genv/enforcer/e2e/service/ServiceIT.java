@@ -63,6 +63,20 @@ class ServiceIT extends NodeSuite {
         }
     }
 
+    /** As systemd sets it: the name of the socket behind standard output. */
+    @Test
+    void everyLineForTheJournalHasAPriorityAndNoTime() throws IOException {
+        node.launchWith("sh", "-c", "JOURNAL_STREAM=$(stat -L -c %d:%i /proc/$$/fd/1) exec \"$@\"", "sh");
+        node.state.device(0).write();
+        var service = node.variable("ENFORCER_MODE", "x").startService();
+        new ServiceClient(service).awaitObservation();
+        service.stop();
+        assertThat(Files.readAllLines(service.out()))
+                .allMatch(line -> line.matches("<[3467]>.*"))
+                .anyMatch(line -> line.matches("<3>ERROR .*ENFORCER_MODE has no effect.*"))
+                .noneMatch(line -> line.matches("<.>[0-9]{4}-.*"));
+    }
+
     @Test
     void missingPrivilegeIsReportedEverywhere() throws IOException {
         Requirements.rootWithCapabilities();
