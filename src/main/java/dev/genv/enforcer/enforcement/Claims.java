@@ -60,12 +60,12 @@ public record Claims(@Nullable Long first, Map<String, Long> absent, Map<String,
 
     /** Whether a process is older than the claim that its environment is alive. */
     boolean shieldsFromEnvironment(GpuProcess process, Environment environment) {
-        return shields(process, environment, absent.get(alive(environment.eid())));
+        return shields(process, environment, alive(environment.eid()));
     }
 
     /** Whether a process is older than the claim that this uid owns its environment. */
     boolean shieldsFromOwner(GpuProcess process, Environment environment) {
-        return shields(process, environment, absent.get(owner(environment)));
+        return shields(process, environment, owner(environment));
     }
 
     /** Returns the attachments that users began to hold after the first reading. */
@@ -81,10 +81,8 @@ public record Claims(@Nullable Long first, Map<String, Long> absent, Map<String,
     }
 
     /** A claim of the first reading may be younger than what it is used against, unless that is certainly its user's. */
-    private boolean shields(GpuProcess process, Environment environment, @Nullable Long absentAt) {
-        if (absentAt == null) {
-            return false;
-        }
+    private boolean shields(GpuProcess process, Environment environment, String claim) {
+        var absentAt = absent.getOrDefault(claim, NONE);
         var start = process.id().startTime();
         return absentAt == NONE
                 ? environment.isStranger(process) != Ternary.NO && first != null && start < first

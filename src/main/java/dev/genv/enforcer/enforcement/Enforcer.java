@@ -124,7 +124,7 @@ public final class Enforcer {
         var fleet = history.record(observe(processesToVerify(), age), workers::remembered);
         var plan = config.policy().check(fleet, terminations.leaving(history.recordedAt()), gate::isDue);
         history.record(plan, gate::isInForce);
-        var review = terminations.review(plan, fleet, history.recordedAt(), gate);
+        var review = terminations.review(plan, fleet, history, gate);
         var verdicts = gate.judge(review.actions());
         ActionLog.logNew(store.registry().unknown(plan.violations())); // before the actions that follow from them
         store.begin(terminations.begin(verdicts)); // on the disk before the first signal

@@ -11,7 +11,6 @@ import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Fleet.Appearances;
 import dev.genv.enforcer.model.GpuProcess;
-import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
@@ -67,10 +66,10 @@ public final class History {
     private Map<String, Snapshot> present = Map.of();
     /** When the present attachments were first observed. */
     private Appearances appearances = Appearances.NONE;
-    /** The present environments of each host by their ids, as far as they were needed. */
-    private final Map<String, Map<String, Environment>> environments = new HashMap<>();
+    /** The present environments of each host by their ids. */
+    private Map<String, Map<String, Environment>> environments = Map.of();
     /** The devices that the present plan detaches for each violation. */
-    private final Map<Violation.Key, Set<HostDevice>> detached = new HashMap<>();
+    private Map<Violation.Key, Set<HostDevice>> detached = Map.of();
 
     private long recordedAt;
 
@@ -158,8 +157,8 @@ public final class History {
     public Fleet record(Fleet observed, Function<String, Remembered> remembered) {
         recordedAt = ticker.mark();
         present = observed.snapshots().stream().collect(Collectors.toMap(Snapshot::host, Function.identity()));
-        environments.clear();
-        detached.clear();
+        environments = observed.snapshots().stream()
+                .collect(Collectors.toMap(Snapshot::host, Snapshot::environmentsById));
         for (var snapshot : observed.snapshots()) {
             if (!snapshot.isDuplicate()) {
                 record(snapshot, remembered);
@@ -176,11 +175,13 @@ public final class History {
      * @param isInForce whether a violation leads to an action when its time is over
      */
     public void record(Plan plan, BiPredicate<Violation, Action> isInForce) {
+        var byCause = new HashMap<Violation.Key, Set<HostDevice>>();
         for (var planned : plan.actions()) {
             planned.causes()
-                    .forEach(cause -> detached.computeIfAbsent(cause.key(), _ -> new HashSet<>())
+                    .forEach(cause -> byCause.computeIfAbsent(cause.key(), _ -> new HashSet<>())
                             .addAll(detachedBy(Stream.of(planned.action()))));
         }
+        detached = byCause;
         clocks.record(inForce(plan, isInForce), recordedAt);
     }
 
@@ -242,8 +243,7 @@ public final class History {
     private Appearances appearances(List<Snapshot> snapshots) {
         var since = new HashMap<Appearances.Key, Long>();
         for (var snapshot : snapshots) {
-            var claims = hosts.getOrDefault(snapshot.host(), HostHistory.EMPTY).claims;
-            since.putAll(claims.appearances(snapshot));
+            since.putAll(claims(snapshot.host()).appearances(snapshot));
         }
         return new Appearances(since, enforcement.grace().isZero());
     }
@@ -255,7 +255,7 @@ public final class History {
             var action = planned.action();
             for (var cause : planned.causes()) {
                 if (isInForce.test(cause, action)) {
-                    var uid = cause.rule().isOfFleet() ? null : uidOf(cause, action);
+                    var uid = uidOf(cause, action);
                     ofViolation(cause, action, detached(cause)).forEach(key -> keys.put(key, uid));
                     ofUser(cause, action).ifPresent(key -> keys.put(key, uid));
                 }
@@ -285,7 +285,6 @@ public final class History {
         return ofUser(cause, action)
                 .map(this::left)
                 .filter(ofUser -> ageOf(action).plus(ofUser).compareTo(enforcement.grace()) < 0)
-                .filter(ofUser -> ofUser.compareTo(left) < 0)
                 .orElse(left);
     }
 
@@ -374,6 +373,11 @@ public final class History {
         return Optional.of(new Clocks.Key(host, cause.rule().name(), "uid %d in %s".formatted(uid, environment)));
     }
 
+    /** Whether a host is in the list, or left it not long ago and may return. */
+    boolean isRemembered(String host) {
+        return hosts.containsKey(host);
+    }
+
     /** Returns what the state of a host claims, and since when. */
     Claims claims(String host) {
         return hosts.getOrDefault(host, HostHistory.EMPTY).claims;
@@ -381,15 +385,7 @@ public final class History {
 
     /** Returns the active environment that a process names. */
     Optional<Environment> environmentOf(String host, GpuProcess process) {
-        return process.membership() instanceof Membership.InEnvironment(var eid)
-                ? Optional.ofNullable(environments
-                        .computeIfAbsent(
-                                host,
-                                name -> snapshot(name)
-                                        .map(Snapshot::environmentsById)
-                                        .orElse(Map.of()))
-                        .get(eid))
-                : Optional.empty();
+        return process.environment(environments.getOrDefault(host, Map.of()));
     }
 
     /** Returns the present observation of a host. */

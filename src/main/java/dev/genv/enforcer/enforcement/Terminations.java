@@ -49,8 +49,6 @@ public final class Terminations {
 
     /** The time that the kernel and the driver need to remove a killed process. */
     private static final long REMOVAL_TIME = Duration.ofSeconds(10).toNanos();
-    /** How long after its signal a process of a host that left the list is remembered: the host may return. */
-    private static final long RETENTION = Duration.ofHours(1).toNanos();
 
     private final boolean kills;
     /** How long a process must be observed to break rules after a signal before it gets the next one. */
@@ -94,8 +92,8 @@ public final class Terminations {
             return new Termination(planned, stage, now, 0, now, null);
         }
 
-        private Termination next(PlannedAction planned, Stage next, long now) {
-            return new Termination(planned, next, now, broken, since, compliantSince);
+        private Termination tried(long now) {
+            return new Termination(last, stage, now, broken, since, compliantSince);
         }
 
         private Termination breaks(long now) {
@@ -171,12 +169,12 @@ public final class Terminations {
         var begun = new HashMap<HostProcess, Termination>();
         verdicts.forEach((planned, verdict) -> {
             if (verdict instanceof Verdict.Now && planned.isSigterm()) {
-                var its = Termination.begin(planned, Stage.PERHAPS, ticker.mark());
                 planned.process()
-                        .filter(process -> pending.putIfAbsent(process, its) == null)
-                        .ifPresent(process -> begun.put(process, its));
+                        .ifPresent(process -> begun.put(
+                                process, Termination.begin(planned, Stage.PERHAPS, ticker.mark())));
             }
         });
+        pending.putAll(begun);
         return SavedState.EMPTY.with(TERMINATIONS, begun);
     }
 
@@ -198,14 +196,9 @@ public final class Terminations {
     /** Records the result of an action, if it is a termination. Without a result, or with a lost one, its stage stays. */
     public synchronized void record(ActionRecord done) {
         var planned = done.planned();
-        var now = ticker.mark();
         if (done.result().outcome() == Outcome.SIGNALLED && planned.action() instanceof Action.Terminate action) {
-            var isKill = action.signal() == Signal.KILL;
-            pending.compute(
-                    action.target(),
-                    (_, known) -> isKill && known != null
-                            ? known.next(planned, Stage.KILLED, now)
-                            : Termination.begin(planned, isKill ? Stage.KILLED : Stage.ASKED, now));
+            var stage = action.signal() == Signal.KILL ? Stage.KILLED : Stage.ASKED;
+            pending.put(action.target(), Termination.begin(planned, stage, ticker.mark()));
         } else if (!done.result().uncertain()) {
             abandon(planned);
         }
@@ -246,7 +239,7 @@ public final class Terminations {
 
     /** Whether SIGKILL was tried since it became due. */
     private boolean isTried(Termination its) {
-        return its.since != null && its.at >= its.since + Math.max(0, killAfter - its.broken);
+        return its.since != null && its.at >= its.since && its.elapsed(its.at) >= killAfter;
     }
 
     /** Whether a process gets SIGKILL if it still breaks a rule. */
@@ -255,12 +248,12 @@ public final class Terminations {
     }
 
     /**
-     * Records for each process what a cycle observed, and decides what is due. The history has recorded the plan.
-     *
-     * @param now when the observation was recorded
+     * Records for each process what a cycle observed, and decides what is due. The history has recorded the plan. It also says until when a host
+     * that left the list may return.
      */
-    public synchronized Review review(Plan plan, Fleet fleet, long now, Gate gate) {
+    synchronized Review review(Plan plan, Fleet fleet, History history, Gate gate) {
         var before = observedAt;
+        var now = history.recordedAt();
         observedAt = now;
         var ended = fleet.ended();
         var wanted = plan.terminations();
@@ -277,7 +270,7 @@ public final class Terminations {
             var its = sighting.breaksRules()
                     ? known.breaks(now)
                     : known.stops(before, now, killAfter / 2, sighting.isCompliant);
-            if (isForgotten(its, sighting)) {
+            if (isForgotten(its, sighting) || !history.isRemembered(target.host())) {
                 pending.remove(target);
             } else {
                 pending.put(target, sighting.breaksRules() ? escalate(its, sighting, records, actions) : its);
@@ -295,9 +288,7 @@ public final class Terminations {
         if (sighting.breaksRules()) {
             return its.stage == Stage.PERHAPS && its.elapsed(observedAt) >= killAfter;
         }
-        return sighting.isCompliant
-                ? observedAt - Objects.requireNonNull(its.compliantSince) >= compliancePeriod
-                : !sighting.isListed && observedAt - its.at > RETENTION;
+        return sighting.isCompliant && observedAt - Objects.requireNonNull(its.compliantSince) >= compliancePeriod;
     }
 
     /** Decides about a process that still breaks a rule. */
@@ -311,7 +302,7 @@ public final class Terminations {
                     ticker.now()));
         } else if (isKillDue(its, observedAt) && !sighting.planned.isEmpty()) {
             actions.add(new PlannedAction(kill, sighting.planned));
-            return isTried(its) ? its : its.next(its.last, Stage.ASKED, observedAt);
+            return isTried(its) ? its : its.tried(observedAt);
         }
         return its;
     }
@@ -346,14 +337,12 @@ public final class Terminations {
     /**
      * What was observed of a signalled process.
      *
-     * @param isListed whether its host is in the list
      * @param kill its SIGKILL; null if it was not on a GPU
      * @param planned the violations whose grace is over and for which the plan terminates it
      * @param causes these, and those for which it was signalled and that it still causes
      * @param isCompliant whether it broke no rule although the rules could check it
      */
     private record Sighting(
-            boolean isListed,
             Action.@Nullable Terminate kill,
             List<Violation> planned,
             List<Violation> causes,
@@ -365,14 +354,12 @@ public final class Terminations {
         static Sighting of(
                 HostProcess target, Termination known, List<Violation> wanted, Plan plan, Fleet fleet, Gate gate) {
             var snapshot = fleet.host(target.host()).orElse(null);
-            if (snapshot == null) {
-                return new Sighting(false, null, List.of(), List.of(), false);
-            }
-            var process = snapshot.process(target.id()).orElse(null);
+            var process = snapshot == null ? null : snapshot.process(target.id()).orElse(null);
             if (process == null) {
                 // It would have been observed if it were still on a GPU.
-                var isCompliant = snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS);
-                return new Sighting(true, null, List.of(), List.of(), isCompliant);
+                var isCompliant =
+                        snapshot != null && snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS);
+                return new Sighting(null, List.of(), List.of(), isCompliant);
             }
             var kill = new Action.Terminate(target.host(), process, Signal.KILL);
             Predicate<Violation> isDue = cause -> gate.judge(cause, kill) instanceof Verdict.Now;
@@ -387,7 +374,7 @@ public final class Terminations {
             var isChecked = snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)
                     && !(process.membership() instanceof Membership.Unknown
                             && known.hasCause(cause -> cause.rule().isOfMemberships()));
-            return new Sighting(true, kill, planned, causes, causes.isEmpty() && isChecked);
+            return new Sighting(kill, planned, causes, causes.isEmpty() && isChecked);
         }
     }
 }

@@ -156,6 +156,12 @@ class GateTest {
                                         | unknown    | detach run, terminate 1 run
                                         | b          | detach run, terminate 1 run
         STATE_WRITE                     | a          | detach run, terminate 1 run, terminate 2 run
+        # on another device that process 1 uses
+                                        | elsewhere  | detach run, terminate 1 run
+        # without process 1
+        KILL                            | only b     | detach run
+        KILL                            | only a     | detach skipped_privilege, terminate 2 skipped_privilege
+        KILL                            | only excused | detach skipped_privilege
         """)
     void nothingIsDetachedFromADeviceOnWhichSomethingWouldRunOn(
             @Nullable String missing, String second, String expected) {
@@ -163,16 +169,20 @@ class GateTest {
         var history = new History(enforcement, Duration.ofSeconds(10), time.ticker());
         var its = new Gate(enforcement, history, 0, time.ticker());
         var other = switch (second) {
-            case "unreadable" -> process(2).unreadable();
+            case "unreadable", "elsewhere" -> process(2).unreadable();
+            case "only excused" -> process(2).excusedOn(0);
             case "unknown" -> process(2).membership(new Membership.Unknown("it has overwritten its environ"));
-            default -> process(2).inEnvironment(second);
+            default -> process(2).inEnvironment(second.replace("only ", ""));
         };
         if (missing != null) {
             node.setMissingPrivileges(missing.split(" ", -1));
         }
-        var observed = host().devices(1)
+        var observed = host().devices(2)
                 .with(env("a").attached(0))
-                .with(process(1).inEnvironment("a").uses(0), other.uses(0));
+                .with(other.uses(second.equals("elsewhere") ? 1 : 0));
+        if (!second.startsWith("only")) {
+            observed.with(process(1).inEnvironment("a").uses(0, 1));
+        }
         var fleet = history.record(observe(observed, 1_000_000_000), _ -> Remembered.NOTHING);
         var plan = KnownRules.policy(Map.of(KnownRules.MAX_DEVICES_PER_USER, RuleMode.ENFORCE), new Limits(0, Map.of()))
                 .check(fleet, Set.of());

@@ -21,6 +21,13 @@ class GraceTableTest extends CycleTable {
         stray 3660 3680 3690
         → 1 TERM 3690
 
+        a violation returns within an hour, long after the service was started
+        empty 0-4200/600
+        stray 4210
+        empty 4220
+        stray 4230 4250
+        → 1 TERM 4250
+
         a violation in every second observation only
         stray 0
         empty 10
@@ -45,6 +52,17 @@ class GraceTableTest extends CycleTable {
         victims of memory that alternate share the time
         env a capacity 1000mi on 0; process 1 in a on 0=900mi; process NEXT in a on 0=500mi @ 0-30/10
         → 130 TERM 30
+
+        two observations within a clock tick
+        stray 0 29 29 30
+        → 1 TERM 30
+
+        a process gets the grace period of the device that is detached, and not of another one that it uses
+        devices-per-user 1
+        without env-devices
+        env a of alice uid 1003 live 1003 on 0; env b of alice uid 1003 live 1003 on 1; process 1 started -60 in a uid 1003 on 0; process 2 started -60 in b uid 1003 on 1 @ 0 10
+        env a of alice uid 1003 live 1003 on 0; env b of alice uid 1003 live 1003 on 2; process 1 started -60 in a uid 1003 on 0; process 2 started -60 in b uid 1003 on 1,2 @ 20-50/10
+        → 2 TERM 50, detach b 50
 
         each device of a quota has its own grace period
         devices-per-user 1
@@ -74,6 +92,26 @@ class GraceTableTest extends CycleTable {
         duplicate 10
         env a; process 1 started 5 in a on 0 @ 20-50/10
         → 1 TERM 50
+
+        a host that is not in the list for less than an hour keeps its claims
+        without inactive-env-processes
+        process 1 started 5 in a uid 1003 on 0 @ 0 10
+        env a uid 1003; process 1 started 5 in a uid 1003 on 0 @ 20
+        unlist
+        empty 30-3630/600
+        list
+        env a uid 1003; process 1 started 5 in a uid 1003 on 0 @ 3640-3700/10
+        → nothing
+
+        a host that is not in the list for more than an hour begins anew
+        without inactive-env-processes
+        process 1 started 5 in a uid 1003 on 0 @ 0 10
+        env a uid 1003; process 1 started 5 in a uid 1003 on 0 @ 20
+        unlist
+        empty 30-3630/600 3631
+        list
+        env a uid 1003; process 1 started 5 in a uid 1003 on 0 @ 3640-3670/10
+        → 1 TERM 3670
 
         a state that cannot be read for a while changes nothing
         without inactive-env-processes
@@ -246,6 +284,11 @@ class GraceTableTest extends CycleTable {
         env a uid 1003; process 7 young in a uid 1003 on 0 @ 40
         env a uid 1003; env b uid 1004; process 8 young in b uid 1004 on 0 @ 50
         → 130 TERM 30, 7 TERM 40
+
+        short jobs get a grace period in each environment
+        env a uid 1003; env b uid 1003; process NEXT young in a uid 1003 on 0 @ 0-30/10
+        env a uid 1003; env b uid 1003; process 8 young in b uid 1003 on 0 @ 40 50
+        → 130 TERM 30
 
         random ids are no way out
         without non-env-processes

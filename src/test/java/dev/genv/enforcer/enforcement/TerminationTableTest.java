@@ -186,6 +186,15 @@ class TerminationTableTest extends CycleTable {
         stray 4020
         → 1 TERM 4000
 
+        a host that is not in the list for a moment, long after the signal
+        kill-after never
+        stray 0 4000
+        unlist
+        stray 4010
+        list
+        stray 4020
+        → 1 TERM 0
+
         a host that is not in the list for more than an hour
         stray 0
         unlist
@@ -260,6 +269,16 @@ class TerminationTableTest extends CycleTable {
         limit 2
         process 1 on 0; process 2 on 0; process 3 on 0; process 4 on 0; process 5 on 0 @ 0 10 20
         → 1 TERM 0, 2 TERM 0, 3 TERM 10, 4 TERM 10, 5 TERM 20
+
+        a process that is not terminated anyway takes no place
+        limit 1
+        process 1 on 0 immune; process 2 on 0 @ 0
+        → 2 TERM 0
+
+        of equally long violations that of the older process first, then that of the lower pid
+        limit 1
+        process 1 later 9 on 0; process 3 on 0; process 2 on 0 @ 0
+        → 2 TERM 0
 
         subordinate uids share the limit of their user
         limit 2
