@@ -205,8 +205,7 @@ public final class NodeMachine implements Machine, Closeable {
 
     private DeviceUse use(ProcessId process) {
         try {
-            var uid = proc.realUid(process.pid());
-            return proc.guarded(process, uid == null ? 0 : uid, () -> devices.use(process.pid()));
+            return proc.guarded(process, proc.realUid(process.pid()), () -> devices.use(process.pid()));
         } catch (IOException e) {
             return new DeviceUse(false, Errno.textOf(e));
         }

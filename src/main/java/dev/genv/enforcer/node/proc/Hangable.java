@@ -8,6 +8,7 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
@@ -121,15 +122,20 @@ public final class Hangable {
         return threads.subordinateUids.ownerOf(uid);
     }
 
+    /** All whose uid is unknown count as one user. */
+    private Optional<Long> user(@Nullable Long uid) {
+        return Optional.ofNullable(uid).map(this::ownerOf);
+    }
+
     /**
      * Makes a call. If there is no answer in time, its thread is interrupted: what it would still do must not happen.
      *
      * @param subject what it waits for, such as a process; no other call is made for it before this one has returned
-     * @param uid of the user who can keep it from returning
+     * @param uid of the user who can keep it from returning; null if unknown
      * @throws UnansweredException if there is no answer in time, or if no call is made
      * @throws IOException if the call throws it
      */
-    public <T> T call(Object subject, long uid, Callable<T> work) throws IOException, InterruptedException {
+    public <T> T call(Object subject, @Nullable Long uid, Callable<T> work) throws IOException, InterruptedException {
         var isPatient = silentNanos.get() < limits.observation.toNanos();
         var limit = isPatient ? limits.call : limits.reduced;
         var call = begin(subject, uid, work);
@@ -151,7 +157,7 @@ public final class Hangable {
         }
     }
 
-    private <T> Call<T> begin(Object subject, long uid, Callable<T> work) throws UnansweredException {
+    private <T> Call<T> begin(Object subject, @Nullable Long uid, Callable<T> work) throws UnansweredException {
         var pending = threads.pending;
         var call = new Call<>(uid, limits, () -> {
             try {
@@ -188,9 +194,9 @@ public final class Hangable {
         }
     }
 
-    private void requireShare(Collection<Call<?>> pending, Limits most, long uid) throws UnansweredException {
-        var owner = ownerOf(uid);
-        if (pending.stream().filter(call -> ownerOf(call.uid) == owner).count() >= most.mostOfUser) {
+    private void requireShare(Collection<Call<?>> pending, Limits most, @Nullable Long uid) throws UnansweredException {
+        var user = user(uid);
+        if (pending.stream().filter(call -> user(call.uid).equals(user)).count() >= most.mostOfUser) {
             throw UnansweredException.noTime(
                     "not read: %d other processes of its user do not answer".formatted(most.mostOfUser));
         }
@@ -222,11 +228,12 @@ public final class Hangable {
     }
 
     private static final class Call<T> extends FutureTask<T> {
-        private final long uid;
+        private final @Nullable Long uid;
+
         private final Limits limits;
         private volatile @Nullable Long begunAt;
 
-        Call(long uid, Limits limits, Callable<T> work) {
+        Call(@Nullable Long uid, Limits limits, Callable<T> work) {
             super(work);
             this.uid = uid;
             this.limits = limits;

@@ -62,18 +62,17 @@ public final class ProcFs {
     /**
      * A process that a search may have to read.
      *
-     * @param uid its real uid; 0 if unknown
+     * @param uid its real uid; null if unknown
      */
-    public record Candidate(ProcessId id, long uid) {}
+    public record Candidate(
+            ProcessId id, @Nullable Long uid) {}
 
     /** Returns a process unless it has exited, or is a thread of the kernel. */
     public Optional<Candidate> candidate(int pid) throws IOException {
         var stat = stat(pid).filter(known -> !known.isKernelThread() && !known.isZombie());
-        if (stat.isEmpty()) {
-            return Optional.empty();
-        }
-        var uid = realUid(pid);
-        return Optional.of(new Candidate(new ProcessId(pid, stat.get().startTime()), uid == null ? 0 : uid));
+        return stat.isEmpty()
+                ? Optional.empty()
+                : Optional.of(new Candidate(new ProcessId(pid, stat.get().startTime()), realUid(pid)));
     }
 
     public MachineFiles machine() {
@@ -201,11 +200,11 @@ public final class ProcFs {
     /**
      * Executes what may wait for the memory of a process, and never longer than such a read may take.
      *
-     * @param uid the real uid of the process
+     * @param uid the real uid of the process; null if unknown
      * @throws UnansweredException if it does not answer
      * @throws IOException if the reading throws it
      */
-    public <T> T guarded(ProcessId process, long uid, Callable<T> reading) throws IOException {
+    public <T> T guarded(ProcessId process, @Nullable Long uid, Callable<T> reading) throws IOException {
         try {
             return memory.call(process, uid, reading);
         } catch (InterruptedException e) {
@@ -217,16 +216,16 @@ public final class ProcFs {
     /**
      * Returns the beginning of the arguments, each ended by a zero byte; empty if there is no such process.
      *
-     * @param uid the real uid of the process
+     * @param uid the real uid of the process; null if unknown
      * @param limit in bytes
      * @throws UnansweredException if the process prevents the kernel from reading them
      */
-    byte[] arguments(ProcessId process, long uid, int limit) throws IOException {
+    byte[] arguments(ProcessId process, @Nullable Long uid, int limit) throws IOException {
         return arguments(process, folder(process.pid()), uid, limit);
     }
 
     /** The same from the folder of one of its threads. */
-    byte[] arguments(ProcessId process, Path thread, long uid, int limit) throws IOException {
+    byte[] arguments(ProcessId process, Path thread, @Nullable Long uid, int limit) throws IOException {
         try {
             return guarded(process, uid, () -> read(thread.resolve("cmdline"), limit));
         } catch (IOException e) {

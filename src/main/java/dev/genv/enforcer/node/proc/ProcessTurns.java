@@ -14,6 +14,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.IntPredicate;
 import java.util.function.LongSupplier;
@@ -137,7 +138,7 @@ public final class ProcessTurns<P> implements Iterator<ProcessTurns.Turn<P>> {
             var candidates = candidates(isSkipped, start);
             candidates.sort(order);
             var left = time.minusNanos(nanos.getAsLong() - start);
-            var turns = new ProcessTurns<>(candidates, candidate -> proc.ownerOf(candidate.uid()), left, nanos);
+            var turns = new ProcessTurns<>(candidates, candidate -> Optional.ofNullable(candidate.uid()).map(proc::ownerOf), left, nanos);
             while (turns.hasNext() && !isOver()) {
                 var turn = turns.next();
                 var candidate = turn.process();

@@ -56,7 +56,7 @@ final class StateAccess {
         requireNoUserMount(path);
         try {
             // No two calls wait for the same, and the limit is for all users together.
-            return threads.with(new Limits(MAX_STUCK, most)).call(new Object(), 0, () -> {
+            return threads.with(new Limits(MAX_STUCK, most)).call(new Object(), 0L, () -> {
                 var real = realPath();
                 if (!real.equals(path)) {
                     requireNoUserMount(real);

@@ -87,8 +87,10 @@ class Memories:
         return self.uids[pid]
 
     def owner(self, pid):
-        """Returns the uid of a process or, if it is a subordinate uid, that of the account to which it belongs."""
-        uid = self.uid(pid) or 0
+        """Returns the uid of a process or, if it is a subordinate uid, that of the account to which it belongs; None if unknown."""
+        uid = self.uid(pid)
+        if uid is None:
+            return None
         number = bisect.bisect(self.ranges, (uid, float("inf")))
         first, count, owner = self.ranges[number - 1] if number else (0, 0, 0)
         return owner if uid - first < count else uid

@@ -25,6 +25,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.assertj.core.api.AbstractThrowableAssert;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -78,12 +79,22 @@ class HangableTest {
         await().until(() -> canRead(shortTimeout, process(100), BOB));
     }
 
+    /** It may be anybody's, so those of unknown users are one user and not root. */
+    @Test
+    void hangingReadsOfUnknownUsersDoNotBlockRoot() {
+        for (var i = 0; i < LISTED.mostOfUser(); i++) {
+            assertTimesOut(shortTimeout, i, null);
+        }
+        assertUnanswered(shortTimeout, 100, null, Failure.NO_TIME);
+        await().until(() -> canRead(shortTimeout, process(100), 0L));
+    }
+
     @Test
     void subordinateUidsShareTheReadersOfTheirOwner() {
         shortTimeout.setSubordinateUids(
                 new SubordinateUids(List.of(new SubordinateUids.Range(ALICE, 100_000, 65_536))));
         for (var i = 0; i < LISTED.mostOfUser(); i++) {
-            assertTimesOut(shortTimeout, i, 100_000 + i);
+            assertTimesOut(shortTimeout, i, 100_000L + i);
         }
         for (var uid : List.of(100_999L, ALICE)) {
             assertUnanswered(shortTimeout, 100, uid, Failure.NO_TIME);
@@ -95,7 +106,7 @@ class HangableTest {
     @Test
     void limitsTheNumberOfHangingReads() {
         for (var i = 0; i < LISTED.most(); i++) {
-            assertTimesOut(shortTimeout, i, 2000 + i);
+            assertTimesOut(shortTimeout, i, 2000L + i);
         }
         assertUnanswered(shortTimeout, 100, BOB, Failure.NO_TIME)
                 .hasMessageContaining("64 other processes already do not answer");
@@ -116,7 +127,7 @@ class HangableTest {
         }
         assertUnanswered(shortTimeout, 100, ALICE, Failure.NO_TIME);
         for (var i = LISTED.mostOfUser() / 2; i < LISTED.most() / 2; i++) {
-            assertTimesOut(searches, 1000 + i, 2000 + i);
+            assertTimesOut(searches, 1000 + i, 2000L + i);
         }
         assertUnanswered(searches, 100, BOB, Failure.NO_TIME)
                 .hasMessageContaining("32 other processes already do not answer");
@@ -158,7 +169,8 @@ class HangableTest {
         return new Limits(numbers.most(), numbers.mostOfUser(), process, observation, SHORT);
     }
 
-    private static AbstractThrowableAssert<?, ?> assertUnanswered(Hangable reader, int pid, long uid, Failure failure) {
+    private static AbstractThrowableAssert<?, ?> assertUnanswered(
+            Hangable reader, int pid, @Nullable Long uid, Failure failure) {
         return assertThatThrownBy(() -> reader.call(process(pid), uid, () -> "asked"))
                 .satisfies(e -> assertFailure(e, failure));
     }
@@ -170,11 +182,11 @@ class HangableTest {
                         unanswered -> assertThat(unanswered.failure()).isEqualTo(failure));
     }
 
-    private void assertTimesOut(Hangable reader, int pid, long uid) {
+    private void assertTimesOut(Hangable reader, int pid, @Nullable Long uid) {
         assertThatThrownBy(() -> readHanging(reader, pid, uid)).satisfies(e -> assertFailure(e, Failure.TIMEOUT));
     }
 
-    private void readHanging(Hangable reader, int pid, long uid) throws IOException, InterruptedException {
+    private void readHanging(Hangable reader, int pid, @Nullable Long uid) throws IOException, InterruptedException {
         reader.call(process(pid), uid, () -> {
             while (released.getCount() > 0) { // as a system call, which does not end for an interrupt
                 try {
@@ -188,7 +200,7 @@ class HangableTest {
     }
 
     /** Not where the machine is slow: an answer that comes late is none. */
-    private static boolean canRead(Hangable reader, ProcessId process, long uid) {
+    private static boolean canRead(Hangable reader, ProcessId process, @Nullable Long uid) {
         try {
             return reader.call(process, uid, () -> true);
         } catch (IOException | InterruptedException e) {

@@ -101,6 +101,16 @@ final class StateRows {
                     .thenUnchanged(1)
                     .problem(KERNELS + "its arguments cannot be read: Is a directory")
                     .check(seen -> assertThat(seen.environments()).hasSize(1)),
+            row("unreadable arguments of a process whose user is unknown", machine -> {
+                        var process = machine.process(51, ALICE);
+                        Files.writeString(process.file("status"), "Name:\tpython\nUid:\tnobody\n");
+                        Files.delete(process.file("cmdline"));
+                        Files.createDirectory(process.file("cmdline"));
+                        machine.envs(env("a", ALICE, "alice", "", "\"k\""));
+                    })
+                    .thenUnchanged(1)
+                    .problem(KERNELS.replace(" of uid 1003", "") + "its arguments cannot be read: Is a directory")
+                    .check(seen -> assertThat(seen.environments()).hasSize(1)),
             row("a process of which nothing can be read, as with hidepid=1, and a running kernel", machine -> {
                         machine.process(51, ALICE).arguments("python", "-f", "/run/kernel-k.json");
                         var hidden = machine.process(900, BOB);

@@ -230,6 +230,16 @@ class PythonObservationTest extends PythonFixture {
         assertThat(id(processes.get(9))).isEqualTo("a");
     }
 
+    @Test
+    void processesOfUnknownUsersUseUpNoShareOfRoot() throws Exception {
+        for (var pid = 10; pid < 18; pid++) {
+            Files.writeString(process(pid).file("status"), "Name:\tpython\nUid:\tnobody\n");
+            machine.omitted().withArray("/processes").addObject().put("pid", pid);
+        }
+        process(18).uid(0).environ(VARIABLE_A);
+        assertThat(id(machine.facts().get("processes").get(8))).isEqualTo("a");
+    }
+
     /** Users make the answer too long, without which no rule acts on the machine. */
     @Test
     void ancestorsAreOmittedFirstFromALongAnswer() throws Exception {
