@@ -157,8 +157,8 @@ public final class History {
     public Fleet record(Fleet observed, Function<String, Remembered> remembered) {
         recordedAt = ticker.mark();
         present = observed.snapshots().stream().collect(Collectors.toMap(Snapshot::host, Function.identity()));
-        environments = observed.snapshots().stream()
-                .collect(Collectors.toMap(Snapshot::host, Snapshot::environmentsById));
+        environments =
+                observed.snapshots().stream().collect(Collectors.toMap(Snapshot::host, Snapshot::environmentsById));
         for (var snapshot : observed.snapshots()) {
             if (!snapshot.isDuplicate()) {
                 record(snapshot, remembered);

@@ -170,8 +170,8 @@ public final class Terminations {
         verdicts.forEach((planned, verdict) -> {
             if (verdict instanceof Verdict.Now && planned.isSigterm()) {
                 planned.process()
-                        .ifPresent(process -> begun.put(
-                                process, Termination.begin(planned, Stage.PERHAPS, ticker.mark())));
+                        .ifPresent(process ->
+                                begun.put(process, Termination.begin(planned, Stage.PERHAPS, ticker.mark())));
             }
         });
         pending.putAll(begun);
@@ -343,10 +343,7 @@ public final class Terminations {
      * @param isCompliant whether it broke no rule although the rules could check it
      */
     private record Sighting(
-            Action.@Nullable Terminate kill,
-            List<Violation> planned,
-            List<Violation> causes,
-            boolean isCompliant) {
+            Action.@Nullable Terminate kill, List<Violation> planned, List<Violation> causes, boolean isCompliant) {
         boolean breaksRules() {
             return !causes.isEmpty();
         }
@@ -354,11 +351,11 @@ public final class Terminations {
         static Sighting of(
                 HostProcess target, Termination known, List<Violation> wanted, Plan plan, Fleet fleet, Gate gate) {
             var snapshot = fleet.host(target.host()).orElse(null);
-            var process = snapshot == null ? null : snapshot.process(target.id()).orElse(null);
-            if (process == null) {
+            var process =
+                    snapshot == null ? null : snapshot.process(target.id()).orElse(null);
+            if (snapshot == null || process == null) {
                 // It would have been observed if it were still on a GPU.
-                var isCompliant =
-                        snapshot != null && snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS);
+                var isCompliant = snapshot != null && snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.EVERY_PROCESS);
                 return new Sighting(null, List.of(), List.of(), isCompliant);
             }
             var kill = new Action.Terminate(target.host(), process, Signal.KILL);

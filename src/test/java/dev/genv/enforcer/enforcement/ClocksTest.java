@@ -45,7 +45,8 @@ class ClocksTest {
         assertThat(clocks.all()).hasSize(Clocks.MAX_STOPPED + 1).containsKey(running);
         assertThat(elapsed(60)).isEqualTo(10);
         assertThat(clocks.all().keySet())
-                .filteredOn(key -> key.subject().startsWith("1 ") || key.subject().startsWith("2 "))
+                .filteredOn(
+                        key -> key.subject().startsWith("1 ") || key.subject().startsWith("2 "))
                 .as("those that were stopped last")
                 .hasSize(8_000);
     }

@@ -177,9 +177,8 @@ class GateTest {
         if (missing != null) {
             node.setMissingPrivileges(missing.split(" ", -1));
         }
-        var observed = host().devices(2)
-                .with(env("a").attached(0))
-                .with(other.uses(second.equals("elsewhere") ? 1 : 0));
+        var observed =
+                host().devices(2).with(env("a").attached(0)).with(other.uses(second.equals("elsewhere") ? 1 : 0));
         if (!second.startsWith("only")) {
             observed.with(process(1).inEnvironment("a").uses(0, 1));
         }

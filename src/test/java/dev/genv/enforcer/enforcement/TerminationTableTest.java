@@ -285,6 +285,16 @@ class TerminationTableTest extends CycleTable {
         subordinate 1001 200000 65536; process 1 uid 200000 on 0; process 2 uid 200001 on 0; process 4 uid 1002 on 0 @ 0
         → 1 TERM 0, 4 TERM 0
 
+        subordinate uids that may be an account's share the limit of the user of their range
+        limit 2
+        subordinate 1001 200000 65536; process 1 uid 200000 owner-unknown on 0; process 2 uid 200001 owner-unknown on 0; process 4 uid 1002 on 0 @ 0
+        → 1 TERM 0, 4 TERM 0
+
+        an account with a subordinate uid is another user
+        limit 2
+        subordinate 1001 200000 65536; process 1 uid 1001 on 0; process 3 uid 1001 on 0; process 9 uid 200000 native on 0 @ 0
+        → 1 TERM 0, 9 TERM 0
+
         the process that waits for the longest time first
         limit 1
         process 1 on 0; process 9 on 0 @ 0

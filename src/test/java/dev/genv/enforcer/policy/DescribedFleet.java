@@ -102,7 +102,8 @@ final class DescribedFleet {
             }
             case "appeared" -> {
                 hasHistory = false;
-                appeared.put(new Appearances.Key(name, words.remove(), number(words)), 1L);
+                var key = new Appearances.Key(name, words.remove(), number(words));
+                appeared.put(key, words.isEmpty() ? 1L : number(words));
             }
             case "no-history" -> hasHistory = false;
             default -> host.with(line);

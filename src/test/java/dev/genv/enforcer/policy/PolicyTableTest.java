@@ -335,6 +335,24 @@ class PolicyTableTest {
         appeared b 0
         → detach c 1
 
+        the older attachment of a device counts, here the second one
+        env a on 0 at OLD
+        env b on 0 at OLD
+        env c on 1 at OLD
+        appeared a 0 9
+        appeared b 0 2
+        appeared c 1 5
+        → detach c 1
+
+        the older attachment of a device counts, here the first one
+        env a on 0 at OLD
+        env b on 0 at OLD
+        env c on 1 at OLD
+        appeared a 0 2
+        appeared b 0 9
+        appeared c 1 5
+        → detach c 1
+
         recorded times alone do not choose between devices in use
         env a on 0 at OLD
         env b on 1 at NEW

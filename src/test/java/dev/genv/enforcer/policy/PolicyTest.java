@@ -16,6 +16,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Device.HostDevice;
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Fleet.Appearances;
+import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.model.Fleet.Idleness;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Workload;
@@ -207,6 +209,34 @@ class PolicyTest {
                 .as("2 was started an hour ago, 3 is also on a device that was in use, 4 is in no environment")
                 .containsExactly(1);
         assertThat(plan.problems()).isEmpty();
+    }
+
+    @Test
+    void detachesOnlyTheEnvironmentThatHasNotUsedASharedDevice() {
+        var idleness = new Idleness(
+                Map.of(), Map.of(), Map.of(new Appearances.Key("here", "a", 0), Duration.ofHours(5)), Map.of());
+        var node = host().devices(1).with("env a on 0", "env b on 0");
+        var plan = enforcingPolicy(Limits.NONE, KnownRules.IDLE_DEVICES)
+                .check(node.fleet().with(idleness), Set.of());
+        assertThat(plan.actions())
+                .extracting(PlannedAction::action)
+                .singleElement()
+                .isInstanceOfSatisfying(Action.Detach.class, detach -> assertThat(
+                                detach.attachment().eid())
+                        .isEqualTo("a"));
+    }
+
+    /** As for a plan request, in which all grace periods are over. */
+    @Test
+    void immuneProcessThatAnotherRuleSelectsFreesNoMemory() {
+        var node = host().devices(2)
+                .with(
+                        "env a capacity 1000mi on 0",
+                        "process 1 in a on 0=600mi",
+                        "process 2 in a on 0=500mi,1=1mi immune");
+        var plan = enforcingPolicy(Limits.NONE, KnownRules.ENV_DEVICES, KnownRules.ENV_MEMORY)
+                .check(node.fleet(), Set.of());
+        assertThat(terminatedPids(plan)).containsExactly(1, 2);
     }
 
     @Test

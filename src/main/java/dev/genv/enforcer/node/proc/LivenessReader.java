@@ -138,7 +138,8 @@ public record LivenessReader(ProcFs proc) {
         Kernels search(Set<Long> owners) throws IOException {
             examineAll(
                     _ -> false,
-                    Comparator.comparing((Candidate candidate) -> candidate.uid() == null || !owners.contains(candidate.uid()))
+                    Comparator.comparing((Candidate candidate) ->
+                                    candidate.uid() == null || !owners.contains(candidate.uid()))
                             .thenComparingLong(candidate -> candidate.id().startTime())
                             .thenComparing(Candidate::id));
             return new Kernels(

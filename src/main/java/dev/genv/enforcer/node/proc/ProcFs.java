@@ -64,8 +64,7 @@ public final class ProcFs {
      *
      * @param uid its real uid; null if unknown
      */
-    public record Candidate(
-            ProcessId id, @Nullable Long uid) {}
+    public record Candidate(ProcessId id, @Nullable Long uid) {}
 
     /** Returns a process unless it has exited, or is a thread of the kernel. */
     public Optional<Candidate> candidate(int pid) throws IOException {

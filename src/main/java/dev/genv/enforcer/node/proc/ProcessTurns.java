@@ -138,7 +138,11 @@ public final class ProcessTurns<P> implements Iterator<ProcessTurns.Turn<P>> {
             var candidates = candidates(isSkipped, start);
             candidates.sort(order);
             var left = time.minusNanos(nanos.getAsLong() - start);
-            var turns = new ProcessTurns<>(candidates, candidate -> Optional.ofNullable(candidate.uid()).map(proc::ownerOf), left, nanos);
+            var turns = new ProcessTurns<>(
+                    candidates,
+                    candidate -> Optional.ofNullable(candidate.uid()).map(proc::ownerOf),
+                    left,
+                    nanos);
             while (turns.hasNext() && !isOver()) {
                 var turn = turns.next();
                 var candidate = turn.process();

@@ -5,7 +5,10 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.linux.Environ;
 import dev.genv.enforcer.linux.ProcStat;
+import dev.genv.enforcer.model.Device.HostDevice;
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Fleet.Idleness;
+import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.observation.table.FakeMachine.Hands;
@@ -23,6 +26,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
@@ -30,6 +34,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Timeout;
@@ -104,7 +110,8 @@ class PrivilegeTableTest {
                 var titled = Script.start(ALICE, OVERWRITES, inA);
                 var withoutFirst = Script.start(ALICE, WITHOUT_FIRST_THREAD, inA);
                 var stranger = Child.ofUser(BOB, Map.of("HOME", "/"));
-                var exempt = Child.ofUser(EXEMPT, Map.of("HOME", "/"));
+                var quotaHolder = Child.ofUser(BOB, Map.of("HOME", "/"));
+                var exempt = Child.ofUser(EXEMPT, Map.of("GENV_ENVIRONMENT_ID", "e"));
                 var server = Child.running(
                         Programs.asUser(CAROL, SERVER.toString(), "-f", "/dev/null"), Map.of("HOME", "/"))) {
             await().until(() -> server.command().equals("tail"));
@@ -119,7 +126,7 @@ class PrivilegeTableTest {
                     server.pid(),
                     ServicePlace.SECOND);
             for (var hands : Hands.values()) {
-                var output = observe(hands, service, capabilities, pids);
+                var output = observe(hands, service, capabilities, quotaHolder.pid(), pids);
                 assertThat(output.lines().filter(line -> !line.startsWith("-")))
                         .as("%s %s with %s:%n%s", hands, place, capabilities, output)
                         .containsExactly(
@@ -251,13 +258,15 @@ class PrivilegeTableTest {
     }
 
     /** Has {@link #main} observe with no other capabilities than these. */
-    private String observe(Hands hands, ServicePlace place, String capabilities, List<Integer> pids) throws Exception {
+    private String observe(
+            Hands hands, ServicePlace place, String capabilities, int quotaHolder, List<Integer> pids)
+            throws Exception {
         var own = Files.createDirectories(folder.resolve(hands.name()));
         return execute(
                 PrivilegeTableTest.class,
                 place.prefix(own),
                 "," + capabilities,
-                Stream.concat(Stream.of(hands.name(), own.toString(), place.name()), pids.stream()));
+                Stream.concat(Stream.of(hands.name(), own.toString(), place.name(), quotaHolder), pids.stream()));
     }
 
     /** Returns what the main method of a class prints with no other capabilities than these. */
@@ -288,11 +297,11 @@ class PrivilegeTableTest {
      * Prints the missing privileges, which processes would be terminated with any of the settings, and, after a hyphen, what was observed of
      * each, and why.
      *
-     * @param arguments the hands, a folder, the place, and the pids of the roles
+     * @param arguments the hands, a folder, the place, the pid of a process of the user who holds too many devices, and the pids of the roles
      */
     public static void main(String[] arguments) throws Exception {
         var place = ServicePlace.valueOf(arguments[2]);
-        var pids = Stream.of(arguments).skip(3).map(Integer::valueOf).toList();
+        var pids = Stream.of(arguments).skip(4).map(Integer::valueOf).toList();
         var missing = new TreeSet<String>();
         var terminated = EnumSet.noneOf(Role.class);
         var reasons = new TreeSet<String>();
@@ -305,13 +314,15 @@ class PrivilegeTableTest {
             machine.programs.add(new ProtectedExecutable(SERVER, "+" + CAROL));
             machine.exempt.add("+" + EXEMPT); // a number without an account could be the name of one
             for (var pid : place.isNamespace() ? pids : pids.subList(0, pids.size() - 1)) {
-                machine.tool.process(
-                        0, pid, USES_MUCH.contains(Role.values()[pids.indexOf(pid)]) ? Integer.toString(LARGE) : "10");
+                var usesMuch = USES_MUCH.contains(Role.values()[pids.indexOf(pid)]);
+                machine.tool.process(usesMuch ? 1 : 0, pid, usesMuch ? Integer.toString(LARGE) : "10");
             }
             new StateFiles(machine.state)
                     .env("a", ALICE, null, null, pids.getFirst())
-                    .device(0, "a")
-                    .device(1)
+                    .env("b", BOB, null, null, Integer.parseInt(arguments[3]))
+                    .env("e", EXEMPT, null, null, pids.get(Role.EXEMPT.ordinal()))
+                    .device(0, "a", "b")
+                    .device(1, "b", "e")
                     .write();
             if (place == ServicePlace.CLOSED_STATE) {
                 Files.setPosixFilePermissions(machine.state, PosixFilePermissions.fromString("r-xr-xr-x"));
@@ -342,18 +353,26 @@ class PrivilegeTableTest {
         reasons.forEach(System.out::println);
     }
 
-    /** Returns the pids that would be terminated with any of the settings, with the rules that ask for it. Nothing may be detached. */
+    /**
+     * Returns the pids that would be terminated with any of the settings, with the rules that ask for it. No process computed for a long time on
+     * the second device, and whoever holds both devices holds one too many.
+     */
     static Map<Integer, Set<String>> terminations(Snapshot snapshot) {
+        var day = Duration.ofDays(1);
+        var idleness = new Idleness(
+                Map.of(),
+                Map.of(new HostDevice(snapshot.host(), 1), day),
+                Map.of(),
+                snapshot.processes().stream()
+                        .collect(Collectors.toMap(process -> new HostProcess(snapshot.host(), process.id()), _ -> day)));
         var terminations = new TreeMap<Integer, Set<String>>();
         for (var modes : combinations()) {
             KnownRules.policy(modes, new Limits(1, Map.of()), new Limits(LARGE / 2, Map.of()))
-                    .check(new Fleet(List.of(snapshot), false), Set.of())
+                    .check(new Fleet(List.of(snapshot), false).with(idleness), Set.of())
                     .actions()
                     .forEach(planned -> {
-                        if (!(planned.action() instanceof Action.Terminate(var _, var process, var _))) {
-                            throw new IllegalStateException(planned.toString());
-                        }
-                        if (process.immunity() == null) {
+                        if (planned.action() instanceof Action.Terminate(var _, var process, var _)
+                                && process.immunity() == null) {
                             terminations
                                     .computeIfAbsent(process.pid(), _ -> new TreeSet<>())
                                     .addAll(planned.ruleNames());
@@ -365,8 +384,8 @@ class PrivilegeTableTest {
 
     /** All combinations of the rules that a setting enforces, with those that are enforced without one. */
     private static List<Map<RuleDefinition, RuleMode>> combinations() {
-        return Stream.of(0, 1, 2, 3, 4, 5, 6, 7)
-                .map(bits -> {
+        return IntStream.range(0, 32)
+                .mapToObj(bits -> {
                     var modes = new HashMap<RuleDefinition, RuleMode>();
                     modes.put(KnownRules.ENV_DEVICES, RuleMode.ENFORCE);
                     modes.put(KnownRules.ENV_MEMORY, RuleMode.ENFORCE);
@@ -374,6 +393,8 @@ class PrivilegeTableTest {
                     modes.put(KnownRules.NON_ENV_PROCESSES, mode(bits & 1));
                     modes.put(KnownRules.INACTIVE_ENV_PROCESSES, mode(bits & 2));
                     modes.put(KnownRules.MAX_MEMORY_PER_USER, mode(bits & 4));
+                    modes.put(KnownRules.MAX_DEVICES_PER_USER, mode(bits & 8));
+                    modes.put(KnownRules.IDLE_PROCESSES, mode(bits & 16));
                     return Map.copyOf(modes);
                 })
                 .toList();
