@@ -84,8 +84,7 @@ class LargeDatabaseTest {
 
     /** Writes a database of schema 4 with so many pictures, and a tenth as many events. */
     private void write(int rows) throws IOException, SQLException {
-        Files.createFile(
-                file(), PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+        Files.createFile(file(), PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
         try (var connection = DriverManager.getConnection("jdbc:sqlite:" + file())) {
             for (var pragma : List.of("auto_vacuum = INCREMENTAL", "journal_mode = OFF", "synchronous = OFF")) {
                 new Sql(connection).execute("PRAGMA " + pragma);
@@ -99,7 +98,8 @@ class LargeDatabaseTest {
             sql.update("INSERT INTO meta VALUES ('id', ?)", ID.toString());
             var each = "WITH RECURSIVE each(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM each WHERE n < ?1) ";
             sql.update(
-                    each + "INSERT INTO observation SELECT n, n, n, 'gpu-' || n % 100, NULL, zeroblob(?2), ?2 FROM each",
+                    each
+                            + "INSERT INTO observation SELECT n, n, n, 'gpu-' || n % 100, NULL, zeroblob(?2), ?2 FROM each",
                     rows,
                     ROW_BYTES);
             sql.update(
