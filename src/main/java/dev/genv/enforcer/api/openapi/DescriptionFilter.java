@@ -9,6 +9,7 @@ import io.quarkus.smallrye.openapi.OpenApiFilter;
 import io.quarkus.smallrye.openapi.OpenApiFilter.RunStage;
 import java.lang.reflect.Modifier;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -51,9 +52,8 @@ public class DescriptionFilter implements OASFilter {
     public void filterOpenAPI(OpenAPI api) {
         var schemas = api.getComponents().getSchemas();
         get(schemas, "RuleName")
-                .setEnumeration(Rules.definitions().stream()
-                        .map(RuleDefinition::name)
-                        .collect(Collectors.toList()));
+                .setEnumeration(
+                        Rules.definitions().stream().map(RuleDefinition::name).collect(Collectors.toList()));
         for (var type : index.getKnownClasses()) {
             var schema = type.isRecord() ? schemas.get(type.simpleName()) : null;
             if (schema != null && schema.getProperties() != null) {
@@ -77,7 +77,9 @@ public class DescriptionFilter implements OASFilter {
                 .toList();
         var names = fields.stream().map(DescriptionFilter::name).collect(Collectors.toUnmodifiableSet());
         if (names.equals(schema.getProperties().keySet())) { // otherwise it is another record with this simple name
-            fields.forEach(field -> addField(schema, field, inclusion(type, field)));
+            var required = new LinkedHashSet<String>();
+            fields.forEach(field -> addField(schema, required, field, inclusion(type, field)));
+            schema.setRequired(List.copyOf(required));
         }
     }
 
@@ -85,11 +87,11 @@ public class DescriptionFilter implements OASFilter {
         return SnakeCaseStrategy.INSTANCE.translate(field.name());
     }
 
-    private static void addField(Schema schema, FieldInfo field, Include include) {
+    private static void addField(Schema schema, Set<String> required, FieldInfo field, Include include) {
         var described = get(schema.getProperties(), name(field));
         var isNullable = field.type().hasAnnotation(NULLABLE);
         if (include == Include.ALWAYS || (include == Include.NON_NULL && !isNullable)) {
-            schema.addRequired(name(field));
+            required.add(name(field));
         }
         if (include == Include.ALWAYS && isNullable) {
             schema.addProperty(name(field), orNull(described));
@@ -110,7 +112,12 @@ public class DescriptionFilter implements OASFilter {
                 .orElse(Include.ALWAYS);
     }
 
+    /** Quarkus may filter a description twice. */
     private static Schema orNull(Schema schema) {
+        var types = schema.getType();
+        if (schema.getAnyOf() != null || (types != null && types.contains(SchemaType.NULL))) {
+            return schema;
+        }
         if (schema.getRef() != null) {
             return OASFactory.createSchema()
                     .description(schema.getDescription())

@@ -237,7 +237,7 @@ class OpenApiTest {
     void answersHaveTheDescribedForm() throws Exception {
         for (var path : api.path("paths").properties()) {
             var described = path.getValue().at("/get/responses/200/content/application~1json/schema");
-            if (described.isObject()) {
+            if (described.isObject() && !path.getKey().contains("{id}")) {
                 var response = when().get(path.getKey().replace("{name}", "root"));
                 if (response.statusCode() == 200) {
                     schemas.check(JSON.readTree(response.asString()), described, path.getKey());
@@ -287,16 +287,17 @@ class OpenApiTest {
                 json.forEach(each -> check(each, described.path("items"), place + "[]"));
             }
             if (json.isObject()) {
-                assertThat(json.fieldNames())
-                        .toIterable()
-                        .as(place)
-                        .containsAll(texts(described.path("required")));
+                assertThat(json.fieldNames()).toIterable().as(place).containsAll(texts(described.path("required")));
                 json.properties().forEach(field -> {
                     var name = place + "." + field.getKey();
                     var known = described.path("properties").path(field.getKey());
                     var other = described.path("additionalProperties");
-                    assertThat(known.isObject() || other.isObject()).as(name).isTrue();
-                    check(field.getValue(), known.isObject() ? known : other, name);
+                    if (described.has("properties") || described.has("additionalProperties")) {
+                        assertThat(known.isObject() || other.isObject())
+                                .as(name)
+                                .isTrue();
+                        check(field.getValue(), known.isObject() ? known : other, name);
+                    }
                 });
             }
         }
@@ -337,8 +338,7 @@ class OpenApiTest {
                 case OBJECT -> new String[] {"object"};
                 case BOOLEAN -> new String[] {"boolean"};
                 case NULL -> new String[] {"null"};
-                case NUMBER ->
-                    json.isIntegralNumber() ? new String[] {"integer", "number"} : new String[] {"number"};
+                case NUMBER -> json.isIntegralNumber() ? new String[] {"integer", "number"} : new String[] {"number"};
                 default -> new String[] {"string"};
             };
         }
@@ -369,8 +369,8 @@ class OpenApiTest {
                 api.at("/components/schemas/Planned/properties/rules/items"));
         assertThat(Stream.of(named, parameters, others).flatMap(each -> each))
                 .hasSizeGreaterThan(8)
-                .allSatisfy(schema ->
-                        assertThat(schema.path("$ref").asText()).isEqualTo("#/components/schemas/RuleName"));
+                .allSatisfy(
+                        schema -> assertThat(schema.path("$ref").asText()).isEqualTo("#/components/schemas/RuleName"));
     }
 
     /** A rule with a limit is on if it has one. */
