@@ -14,9 +14,11 @@ import io.vertx.core.http.HttpMethod;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.enterprise.event.Observes;
+import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.net.URI;
 import java.net.URISyntaxException;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -42,6 +44,11 @@ public class RequestLimits {
     /** An address is that of a proxy, unless the settings of Quarkus have it name its clients. */
     private static final int MAX_OF_AN_ADDRESS = 2;
 
+    /** How long a report waits until others are read. */
+    private static final Duration LONGEST_WAIT = Duration.ofSeconds(4);
+
+    private static final Duration RETRY = Duration.ofMillis(100);
+
     /** Suffixes that lead to the same resource: matrix parameters, and a slash at the end. */
     private static final Pattern IGNORED = Pattern.compile(";[^/]*|/+(;[^/]*)?$");
 
@@ -51,8 +58,15 @@ public class RequestLimits {
     private static final String USERS = UsersResource.PATH + "/";
 
     private final Map<String, ClientSlots> slots = new HashMap<>();
+    private final Duration longestWait;
 
+    @Inject
     RequestLimits() {
+        this(LONGEST_WAIT);
+    }
+
+    RequestLimits(Duration longestWait) {
+        this.longestWait = longestWait;
         for (var path : List.of(
                 ServiceResource.SNAPSHOT, ViolationsResource.PATH, UsersResource.PATH, ReportResource.PATH, METRICS)) {
             slots.put(path, new ClientSlots(MAX_CONCURRENT, MAX_OF_AN_ADDRESS));
@@ -131,7 +145,18 @@ public class RequestLimits {
             request.next();
             return;
         }
+        takeSlot(request, ofPath, path.equals(ReportResource.PATH) ? longestWait : Duration.ZERO);
+    }
+
+    private static void takeSlot(RoutingContext request, ClientSlots ofPath, Duration patience) {
+        if (request.response().closed()) {
+            return;
+        }
         var slot = ofPath.take(ClientConnection.address(request));
+        if (slot.isEmpty() && patience.isPositive()) {
+            request.vertx().setTimer(RETRY.toMillis(), _ -> takeSlot(request, ofPath, patience.minus(RETRY)));
+            return;
+        }
         if (slot.isEmpty()) {
             HttpErrors.send(request, 503, "too many clients wait for this response; try again soon");
             return;

@@ -21,14 +21,17 @@ import jakarta.ws.rs.core.UriInfo;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -49,6 +52,7 @@ class RequestSlotsTest {
     Vertx vertx;
 
     private final List<HttpServer> servers = new ArrayList<>();
+    private final AtomicInteger arrived = new AtomicInteger();
     private final List<RoutingContext> begun = new CopyOnWriteArrayList<>();
     private int port;
 
@@ -63,8 +67,16 @@ class RequestSlotsTest {
     }
 
     private int listen(Handler<RoutingContext> handler) throws Exception {
+        return listen(handler, new RequestLimits());
+    }
+
+    private int listen(Handler<RoutingContext> handler, RequestLimits limits) throws Exception {
         var router = Router.router(vertx);
-        router.route().handler(new RequestLimits()::check);
+        router.route().handler(request -> {
+            arrived.incrementAndGet();
+            request.next();
+        });
+        router.route().handler(limits::check);
         router.route().handler(handler);
         var server = vertx.createHttpServer()
                 .requestHandler(router)
@@ -105,6 +117,44 @@ class RequestSlotsTest {
         }
     }
 
+    /** Reports are read one after the other anyway, so a third one of an address waits. */
+    @Test
+    void thirdReportWaitsForItsTurn() throws Exception {
+        port = listen(begun::add, new RequestLimits(HANG));
+        try (var _ = send("/report");
+                var _ = send("/report")) {
+            await().until(() -> begun.size() == 2);
+            var third = CompletableFuture.supplyAsync(() -> status("/report"));
+            await().untilAtomic(arrived, equalTo(3));
+            assertThat(begun).hasSize(2);
+            begun.getFirst().response().setStatusCode(200).end();
+            await().until(() -> begun.size() == 3);
+            assertThat(third).isNotDone();
+            begun.getLast().response().setStatusCode(200).end();
+            assertThat(third.get(HANG.toSeconds(), TimeUnit.SECONDS)).isEqualTo(200);
+        }
+    }
+
+    @Test
+    void reportThatWaitedForTooLongIsRefused() throws Exception {
+        port = listen(begun::add, new RequestLimits(Duration.ofMillis(200)));
+        try (var _ = send("/report");
+                var _ = send("/report")) {
+            await().until(() -> begun.size() == 2);
+            var refused = new RawHttp(port).get("/report");
+            assertThat(refused.status()).isEqualTo(503);
+            assertThat(refused.head()).containsIgnoringCase("retry-after: 1");
+        }
+    }
+
+    private int status(String path) {
+        try {
+            return new RawHttp(port).get(path).status();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     /** Returns when the service has begun this number of responses. */
     private Socket request(InetAddress address, int number) throws IOException {
         var socket = send(address);
@@ -113,8 +163,17 @@ class RequestSlotsTest {
     }
 
     private Socket send(InetAddress address) throws IOException {
+        return send(address, "/snapshot");
+    }
+
+    private Socket send(String path) throws IOException {
+        return send(InetAddress.getLoopbackAddress(), path);
+    }
+
+    private Socket send(InetAddress address, String path) throws IOException {
         var socket = new Socket(address, port);
-        socket.getOutputStream().write("GET /snapshot HTTP/1.1\r\nHost: a\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+        socket.getOutputStream()
+                .write("GET %s HTTP/1.1\r\nHost: a\r\n\r\n".formatted(path).getBytes(StandardCharsets.US_ASCII));
         return socket;
     }
 
