@@ -7,6 +7,7 @@ import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.Rules;
 import dev.genv.enforcer.recording.DeviceHistory;
@@ -35,14 +36,21 @@ public class ServiceResource {
 
     private final Enforcer enforcer;
     private final EnforcerConfig config;
+    private final PolicySettings settings;
     private final CycleSchedule schedule;
     private final DeviceHistory history;
     private final Ticker ticker;
 
     ServiceResource(
-            Enforcer enforcer, EnforcerConfig config, CycleSchedule schedule, DeviceHistory history, Ticker ticker) {
+            Enforcer enforcer,
+            EnforcerConfig config,
+            PolicySettings settings,
+            CycleSchedule schedule,
+            DeviceHistory history,
+            Ticker ticker) {
         this.enforcer = enforcer;
         this.config = config;
+        this.settings = settings;
         this.schedule = schedule;
         this.history = history;
         this.ticker = ticker;
@@ -83,10 +91,11 @@ public class ServiceResource {
     @Path("/policy")
     @Operation(
             operationId = "getPolicy",
-            summary = "The running policy: the mode of the service, and the mode and limits of each rule")
+            summary =
+                    "The running policy: the mode of the service, the mode and limits of each rule, and what is exempt")
     @APIResponse(responseCode = "200", description = "The running policy.")
     public PolicyView showPolicy() {
-        return PolicyView.of(config);
+        return PolicyView.of(config, settings);
     }
 
     /**
@@ -113,14 +122,28 @@ public class ServiceResource {
         }
     }
 
+    /**
+     * What the cycles do not need to know.
+     *
+     * @param version of the service
+     * @param exemptUsers names or uids
+     */
+    public record PolicySettings(
+            String version, List<String> exemptUsers, List<ProtectedExecutable> protectedExecutables) {}
+
     /** The running policy. */
     public record PolicyView(
+            String version,
             String mode,
             boolean terminateProcesses,
             double intervalSeconds,
             double graceSeconds,
             @Nullable Double killAfterSeconds,
+            List<String> exemptUsers,
+            List<ProtectedProgramView> protectedPrograms,
             List<Rule> rules) {
+        /** A program whose processes are never terminated if they are root's or this user's; {@code *} stands for all users. */
+        public record ProtectedProgramView(String path, String user) {}
 
         /** A rule. */
         public record Rule(
@@ -144,15 +167,21 @@ public class ServiceResource {
             }
         }
 
-        public static PolicyView of(EnforcerConfig config) {
+        public static PolicyView of(EnforcerConfig config, PolicySettings settings) {
             var limits = config.safetyLimits();
             var killAfter = limits.killAfter();
             return new PolicyView(
+                    settings.version(),
                     config.mode().name().toLowerCase(Locale.ROOT),
                     config.signals(),
                     seconds(config.interval()),
                     seconds(limits.grace()),
                     killAfter == null ? null : seconds(killAfter),
+                    settings.exemptUsers(),
+                    settings.protectedExecutables().stream()
+                            .map(program ->
+                                    new ProtectedProgramView(program.path().toString(), program.user()))
+                            .toList(),
                     Rules.definitions().stream()
                             .map(rule -> Rule.of(rule, config))
                             .toList());

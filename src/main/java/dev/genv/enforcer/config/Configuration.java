@@ -1,5 +1,6 @@
 package dev.genv.enforcer.config;
 
+import dev.genv.enforcer.api.ServiceResource.PolicySettings;
 import dev.genv.enforcer.api.security.AccessFilter.AllowedHosts;
 import dev.genv.enforcer.api.security.ApiTls.TlsFiles;
 import dev.genv.enforcer.api.security.ApiToken.TokenFile;
@@ -16,6 +17,7 @@ import dev.genv.enforcer.enforcement.report.Event.EventContent;
 import dev.genv.enforcer.enforcement.report.EventLog;
 import dev.genv.enforcer.enforcement.report.Store;
 import dev.genv.enforcer.enforcement.report.ViolationRegistry;
+import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.telemetry.GenvCollector.GenvMetrics;
 import jakarta.enterprise.context.Dependent;
@@ -97,6 +99,15 @@ public final class Configuration {
     @Singleton
     static GenvMetrics genvMetrics(Settings settings) {
         return settings.general().genvMetrics();
+    }
+
+    @Produces
+    @Singleton
+    static PolicySettings policySettings(
+            Settings settings, @ConfigProperty(name = "quarkus.application.version") String version) {
+        var safety = settings.safety();
+        return new PolicySettings(
+                version, safety.exemptUsers(), ProtectedExecutable.with(safety.protectedExecutables()));
     }
 
     @Produces

@@ -57,7 +57,7 @@ export function planView(route) {
       limits: Object.fromEntries(Object.keys(present.limits).map((id) => [id, form.elements[id].value.trim()])),
     };
     const other = policyOf(choices);
-    const results = [await postJson('/plan', { policy: policyOf(present) }), await postJson('/plan', { policy: other })];
+    const results = [await postJson('/plan', {}), await postJson('/plan', { policy: other })];
     return resultOf(results, settingsFor(present, choices));
   }
   return { title: 'What if', node, update, accept };
@@ -147,7 +147,7 @@ function resultOf(results, settings) {
   return {
     text: `Result: ${both[1].text} The present policy: ${both[0].text}`,
     nodes: [
-      ordered.length > 0 && createTable('What happens', ['User', 'Process or environment', 'Present policy', 'This policy'],
+      ordered.length > 0 && createTable('What happens', ['User', 'Process or environment', `Present policy${data.policy.mode === 'audit' ? ' (audit)' : ''}`, 'This policy'],
         createRows(ordered.slice(0, MOST).map(cellsOf))),
       ordered.length > MOST && element('p', {}, `and ${ordered.length - MOST} more`),
       ...settingsNodes(settings),

@@ -3,17 +3,18 @@ package dev.genv.enforcer.api.plan;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.api.connection.ClientSlots.Slot;
+import dev.genv.enforcer.api.query.QueryParameters;
 import dev.genv.enforcer.api.security.ApiException;
 import dev.genv.enforcer.api.view.ProcessView;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
+import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.genv.BoundedOutput;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
-import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.Violation;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.ws.rs.Consumes;
@@ -28,7 +29,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.util.List;
 import java.util.Set;
-import java.util.stream.Collectors;
+import java.util.function.Predicate;
 import org.eclipse.microprofile.openapi.annotations.Operation;
 import org.eclipse.microprofile.openapi.annotations.media.Content;
 import org.eclipse.microprofile.openapi.annotations.media.Schema;
@@ -70,29 +71,29 @@ public class PlanResource {
             content =
                     @Content(mediaType = MediaType.APPLICATION_JSON, schema = @Schema(implementation = PlanView.class)))
     public InputStream plan(InputStream body, @Context RoutingContext request, @Context UriInfo uri) {
-        checkParameters(uri.getQueryParameters().keySet());
+        // A parameter such as a period must not be ignored: an answer about the present would look like one about the past.
+        var _ = new QueryParameters(uri.getQueryParameters(), Set.of());
         try (var _ = Slot.hold(request).orElseThrow(() -> new ApiException(503, "the client has left"))) {
             return write(check(new PlanRequest(body, PlanMemory.largestTree())));
         }
     }
 
-    /** Refuses every parameter, such as a period: an answer about the present would look like one about the past. */
-    private static void checkParameters(Set<String> names) {
-        if (!names.isEmpty()) {
-            throw new ApiException(
-                    400,
-                    ("a plan takes no parameter %s: it applies to the present only; to see what a rule would do over days, set"
-                                    + " its mode to audit, and read GET /violations and GET /report")
-                            .formatted(names.stream().sorted().collect(Collectors.joining(", "))));
-        }
-    }
-
-    private PlanView check(PlanRequest request) {
-        var policy = request.policy(config.policy().idle()).orElseGet(config::policy);
+    /** The running policy is that of the service, with its mode; another one is judged as if the service enforced it. */
+    PlanView check(PlanRequest request) {
+        var other = request.policy(config.policy().idle());
+        var policy = other.orElseGet(config::policy);
+        var audits = other.isEmpty() && config.mode() == ServiceMode.AUDIT;
         var fleet = request.snapshots()
                 .map(hosts -> new Fleet(hosts, config.remote() || hosts.size() > 1))
                 .orElseGet(this::lastFleet);
-        return PlanView.of(policy.check(fleet, Set.of()), policy);
+        return PlanView.of(
+                policy.check(fleet, Set.of()),
+                planned -> !audits && policy.enforces(planned) && isPermitted(planned.action()));
+    }
+
+    /** Nothing is done to protected programs and exempt users, and signals may be off. */
+    private boolean isPermitted(Action action) {
+        return action.immunity() == null && (config.signals() || action instanceof Action.Detach);
     }
 
     private Fleet lastFleet() {
@@ -120,7 +121,7 @@ public class PlanResource {
     /**
      * The result of a plan request.
      *
-     * @param actions the actions that would be executed, without those of rules in audit mode
+     * @param actions the actions that would be executed
      */
     public record PlanView(List<Found> violations, List<Planned> actions) {
 
@@ -183,13 +184,10 @@ public class PlanResource {
             }
         }
 
-        static PlanView of(Plan plan, Policy policy) {
+        static PlanView of(Plan plan, Predicate<PlannedAction> executed) {
             return new PlanView(
                     plan.violations().stream().map(Found::of).toList(),
-                    plan.actions().stream()
-                            .filter(policy::enforces)
-                            .map(Planned::of)
-                            .toList());
+                    plan.actions().stream().filter(executed).map(Planned::of).toList());
         }
     }
 }

@@ -11,8 +11,8 @@ import java.time.temporal.TemporalAdjusters;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The parameters of a query, each of them at most once. */
@@ -28,10 +28,12 @@ public record QueryParameters(Map<String, List<String>> values, Set<String> know
             if (!known.contains(parameter.getKey())) {
                 throw new ApiException(
                         400,
-                        "the parameter %s is not known; these are: %s"
+                        "the parameter %s is not known; %s"
                                 .formatted(
                                         parameter.getKey(),
-                                        known.stream().sorted().collect(Collectors.joining(", "))));
+                                        known.isEmpty()
+                                                ? "this path has none"
+                                                : "these are: " + String.join(", ", new TreeSet<>(known))));
             }
             if (parameter.getValue().size() > 1) {
                 throw new ApiException(400, "the parameter %s is there more than once".formatted(parameter.getKey()));

@@ -67,16 +67,6 @@ class PlanResourceTest {
     }
 
     @Test
-    void refusesAPeriodAndNamesWhatReplacesIt() {
-        given().contentType("application/json")
-                .body("{}")
-                .post("/plan?since=2026-11-22T00:00:00Z")
-                .then()
-                .statusCode(400)
-                .body("detail", containsString("set its mode to audit"));
-    }
-
-    @Test
     void withoutAFolderThereIsAReportOfThisRun() {
         given().get("/report").then().statusCode(200).body("complete", equalTo(true));
     }
