@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.genv.enforcer.api.plan.PlanResource.PlanView.Found;
 import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
+import dev.genv.enforcer.enforcement.report.ViolationRegistry;
 import dev.genv.enforcer.model.GpuProcess.Immunity.Kind;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
@@ -17,7 +18,6 @@ import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import dev.genv.enforcer.testsupport.fake.NoStore;
-import dev.genv.enforcer.enforcement.report.ViolationRegistry;
 import java.io.ByteArrayInputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -73,7 +73,8 @@ class ObservedFleetPlanTest {
                 .map(Object::toString)
                 .containsExactly(words(found));
         assertThat(view.actions())
-                .extracting(action -> action.type() + " " + (action.pid() == null ? action.environment() : action.pid()))
+                .extracting(
+                        action -> action.type() + " " + (action.pid() == null ? action.environment() : action.pid()))
                 .containsExactly(actions == null ? new String[0] : new String[] {actions});
     }
 
