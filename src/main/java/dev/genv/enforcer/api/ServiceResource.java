@@ -24,8 +24,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
-import org.eclipse.microprofile.openapi.annotations.Operation;
-import org.eclipse.microprofile.openapi.annotations.responses.APIResponse;
 import org.jspecify.annotations.Nullable;
 
 /** The service as it is now. */
@@ -58,18 +56,12 @@ public class ServiceResource {
 
     @GET
     @Path("/hosts")
-    @Operation(operationId = "listHosts", summary = "The hosts in the last cycle; empty before the first one")
-    @APIResponse(responseCode = "200", description = "The hosts in the order of their names.")
     public List<HostView> listHosts() {
         return enforcer.latest().map(report -> HostView.of(report, history)).orElse(List.of());
     }
 
     @GET
     @Path(SNAPSHOT)
-    @Operation(
-            operationId = "getSnapshot",
-            summary = "Every host in the form of \"genv usage snapshot\"; empty before the first cycle")
-    @APIResponse(responseCode = "200", description = "The hosts in the form of \"genv usage snapshot\".")
     public Map<String, SnapshotView> showSnapshot() {
         var hosts = new LinkedHashMap<String, SnapshotView>();
         enforcer.latest()
@@ -81,19 +73,12 @@ public class ServiceResource {
 
     @GET
     @Path("/status")
-    @Operation(operationId = "getStatus", summary = "When the last cycle ended, and why it failed if it did")
-    @APIResponse(responseCode = "200", description = "The status of the service.")
     public StatusView showStatus() {
         return StatusView.of(enforcer, schedule, LocalDate.ofInstant(ticker.now(), ZoneId.systemDefault()));
     }
 
     @GET
     @Path("/policy")
-    @Operation(
-            operationId = "getPolicy",
-            summary =
-                    "The running policy: the mode of the service, the mode and limits of each rule, and what is exempt")
-    @APIResponse(responseCode = "200", description = "The running policy.")
     public PolicyView showPolicy() {
         return PolicyView.of(config, settings);
     }

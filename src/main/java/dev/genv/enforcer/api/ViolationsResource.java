@@ -13,8 +13,6 @@ import jakarta.ws.rs.core.Context;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.UriInfo;
 import java.util.List;
-import org.eclipse.microprofile.openapi.annotations.Operation;
-import org.eclipse.microprofile.openapi.annotations.responses.APIResponse;
 import org.jboss.resteasy.reactive.RestResponse;
 
 /** The active and resolved violations. */
@@ -32,8 +30,6 @@ public class ViolationsResource {
     }
 
     @GET
-    @Operation(operationId = "listViolations", summary = "The violations, newest first")
-    @APIResponse(responseCode = "200", description = "The violations that match all parameters, newest first.")
     public RestResponse<List<ViolationView>> list(@Context UriInfo uri) {
         var filter = ViolationFilter.of(uri.getQueryParameters());
         // Before the violations are read, so that a client that continues with the events after it misses none.
@@ -48,8 +44,6 @@ public class ViolationsResource {
 
     @GET
     @Path("/{id}")
-    @Operation(operationId = "getViolation", summary = "One violation")
-    @APIResponse(responseCode = "200", description = "The violation.")
     public ViolationView get(String id) {
         return registry.find(id)
                 .map(ViolationView::of)

@@ -30,7 +30,6 @@ import java.io.InputStream;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Predicate;
-import org.eclipse.microprofile.openapi.annotations.Operation;
 import org.eclipse.microprofile.openapi.annotations.media.Content;
 import org.eclipse.microprofile.openapi.annotations.media.Schema;
 import org.eclipse.microprofile.openapi.annotations.parameters.RequestBody;
@@ -59,7 +58,6 @@ public class PlanResource {
     }
 
     @POST
-    @Operation(operationId = "computePlan", summary = "What a policy would do to a fleet")
     @RequestBody(
             content =
                     @Content(
@@ -67,7 +65,6 @@ public class PlanResource {
                             schema = @Schema(ref = "#/components/schemas/PlanRequestView")))
     @APIResponse(
             responseCode = "200",
-            description = "The violations, and the actions that they lead to.",
             content =
                     @Content(mediaType = MediaType.APPLICATION_JSON, schema = @Schema(implementation = PlanView.class)))
     public InputStream plan(InputStream body, @Context RoutingContext request, @Context UriInfo uri) {

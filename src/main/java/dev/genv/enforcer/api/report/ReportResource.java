@@ -21,7 +21,6 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.Set;
-import org.eclipse.microprofile.openapi.annotations.Operation;
 import org.eclipse.microprofile.openapi.annotations.enums.SchemaType;
 import org.eclipse.microprofile.openapi.annotations.media.Content;
 import org.eclipse.microprofile.openapi.annotations.media.Schema;
@@ -45,12 +44,8 @@ public class ReportResource {
 
     @GET
     @Produces({MediaType.APPLICATION_JSON, CSV})
-    @Operation(
-            operationId = "getReport",
-            summary = "Who held and used devices in a period, and which rules were violated")
     @APIResponse(
             responseCode = "200",
-            description = "The report, as JSON or CSV.",
             content = {
                 @Content(mediaType = MediaType.APPLICATION_JSON, schema = @Schema(implementation = ReportView.class)),
                 @Content(mediaType = CSV, schema = @Schema(type = SchemaType.STRING))

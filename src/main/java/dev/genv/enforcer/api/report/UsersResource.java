@@ -36,8 +36,6 @@ import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.eclipse.microprofile.openapi.annotations.Operation;
-import org.eclipse.microprofile.openapi.annotations.responses.APIResponse;
 import org.jspecify.annotations.Nullable;
 
 /** The users of the fleet. */
@@ -63,10 +61,6 @@ public class UsersResource {
     }
 
     @GET
-    @Operation(
-            operationId = "listUsers",
-            summary = "Who holds and uses devices, up to which limits; empty before the first cycle")
-    @APIResponse(responseCode = "200", description = "The users of the last cycle and of active violations, by name.")
     public List<UserSummary> list() {
         return enforcer.latest()
                 .map(report -> new UserList(report.fleet(), config.policy(), registry, history).view())
@@ -75,10 +69,6 @@ public class UsersResource {
 
     @GET
     @Path("/{name}")
-    @Operation(operationId = "getUser", summary = "What a user holds, what the user violates, and what follows")
-    @APIResponse(
-            responseCode = "200",
-            description = "What is known of the user; the lists are empty if there is nothing.")
     public UserView get(String name) {
         var latest = enforcer.latest();
         return UserView.of(name, config.policy(), registry, latest).orElseThrow(() -> unknown(name, latest));
