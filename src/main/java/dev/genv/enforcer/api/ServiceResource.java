@@ -7,6 +7,7 @@ import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.Rules;
@@ -24,6 +25,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The service as it is now. */
@@ -63,12 +65,10 @@ public class ServiceResource {
     @GET
     @Path(SNAPSHOT)
     public Map<String, SnapshotView> showSnapshot() {
-        var hosts = new LinkedHashMap<String, SnapshotView>();
-        enforcer.latest()
-                .ifPresent(report -> report.fleet()
-                        .snapshots()
-                        .forEach(snapshot -> hosts.put(snapshot.host(), SnapshotView.of(snapshot))));
-        return hosts;
+        return enforcer.latest().stream()
+                .flatMap(report -> report.fleet().snapshots().stream())
+                .collect(Collectors.toMap(
+                        Snapshot::host, SnapshotView::of, (one, _) -> one, LinkedHashMap<String, SnapshotView>::new));
     }
 
     @GET

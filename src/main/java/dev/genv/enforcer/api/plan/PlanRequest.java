@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -86,11 +87,7 @@ final class PlanRequest {
                 throw new ApiException(
                         400,
                         "%s has a field \"%s\" that is not known; these are: %s"
-                                .formatted(
-                                        what,
-                                        property.getKey(),
-                                        String.join(
-                                                ", ", known.stream().sorted().toList())));
+                                .formatted(what, property.getKey(), String.join(", ", new TreeSet<>(known))));
             }
         }
     }

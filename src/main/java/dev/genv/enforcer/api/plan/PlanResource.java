@@ -10,6 +10,7 @@ import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
+import dev.genv.enforcer.enforcement.report.ViolationRecord.ActionNote.Target;
 import dev.genv.enforcer.genv.BoundedOutput;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.Action;
@@ -156,29 +157,20 @@ public class PlanResource {
                 @Nullable Integer device,
                 List<String> rules) {
             static Planned of(PlannedAction planned) {
-                var rules = planned.ruleNames();
-                return switch (planned.action()) {
-                    case Action.Terminate(var host, var process, var _) ->
-                        new Planned(
-                                "terminate",
-                                host,
-                                process.userName(),
-                                process.pid(),
-                                process.devices(),
-                                null,
-                                null,
-                                rules);
-                    case Action.Detach(var host, var environment, var device, var _) ->
-                        new Planned(
-                                "detach",
-                                host,
-                                environment.user().orElse(null),
-                                null,
-                                null,
-                                environment.eid(),
-                                device,
-                                rules);
+                var target = Target.of(planned.action());
+                var user = switch (planned.action()) {
+                    case Action.Terminate terminate -> terminate.process().userName();
+                    case Action.Detach detach -> detach.environment().user().orElse(null);
                 };
+                return new Planned(
+                        target.type(),
+                        target.host(),
+                        user,
+                        target.pid(),
+                        target.isProcess() ? planned.action().devices() : null,
+                        target.environment(),
+                        target.device(),
+                        planned.ruleNames());
             }
         }
 

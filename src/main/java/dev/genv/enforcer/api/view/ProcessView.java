@@ -2,7 +2,9 @@ package dev.genv.enforcer.api.view;
 
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Workload;
-import java.util.Optional;
+import dev.genv.enforcer.model.GpuProcess.Workload.Container;
+import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
+import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -36,31 +38,14 @@ public record ProcessView(
     /** What a process belongs to besides its environment. Each part is null if there is none or it is unknown. */
     public record WorkloadView(
             @Nullable String cgroup,
-            @Nullable ContainerView container,
-            @Nullable PodView pod,
-            @Nullable SlurmJobView slurmJob) {
-
-        public record ContainerView(String id) {}
-
-        public record PodView(String uid) {}
-
-        public record SlurmJobView(String id) {}
-
+            @Nullable Container container,
+            @Nullable Pod pod,
+            @Nullable SlurmJob slurmJob) {
         private static @Nullable WorkloadView of(Workload workload) {
             if (Set.of(Workload.NONE, Workload.UNKNOWN).contains(workload)) {
                 return null;
             }
-            return new WorkloadView(
-                    workload.cgroup(),
-                    Optional.ofNullable(workload.container())
-                            .map(container -> new ContainerView(container.id()))
-                            .orElse(null),
-                    Optional.ofNullable(workload.pod())
-                            .map(pod -> new PodView(pod.uid()))
-                            .orElse(null),
-                    Optional.ofNullable(workload.slurmJob())
-                            .map(job -> new SlurmJobView(job.id()))
-                            .orElse(null));
+            return new WorkloadView(workload.cgroup(), workload.container(), workload.pod(), workload.slurmJob());
         }
     }
 }

@@ -77,7 +77,7 @@ public record ViolationRecord(
                 @Nullable Integer pid,
                 @Nullable String environment,
                 @Nullable Integer device) {
-            static Target of(Action action) {
+            public static Target of(Action action) {
                 return switch (action) {
                     case Action.Terminate(var host, var process, var _) -> new Target(host, process.pid(), null, null);
                     case Action.Detach(var host, var environment, var device, var _) ->
