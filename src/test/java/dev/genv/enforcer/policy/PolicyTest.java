@@ -17,13 +17,13 @@ import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Device.HostDevice;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Fleet.Appearances;
-import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.model.Fleet.Idleness;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.GpuProcess.Workload.Container;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
@@ -221,9 +221,9 @@ class PolicyTest {
         assertThat(plan.actions())
                 .extracting(PlannedAction::action)
                 .singleElement()
-                .isInstanceOfSatisfying(Action.Detach.class, detach -> assertThat(
-                                detach.attachment().eid())
-                        .isEqualTo("a"));
+                .isInstanceOfSatisfying(
+                        Action.Detach.class,
+                        detach -> assertThat(detach.attachment().eid()).isEqualTo("a"));
     }
 
     /** As for a plan request, in which all grace periods are over. */

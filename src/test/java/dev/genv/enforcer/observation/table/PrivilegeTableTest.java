@@ -258,8 +258,7 @@ class PrivilegeTableTest {
     }
 
     /** Has {@link #main} observe with no other capabilities than these. */
-    private String observe(
-            Hands hands, ServicePlace place, String capabilities, int quotaHolder, List<Integer> pids)
+    private String observe(Hands hands, ServicePlace place, String capabilities, int quotaHolder, List<Integer> pids)
             throws Exception {
         var own = Files.createDirectories(folder.resolve(hands.name()));
         return execute(
@@ -364,7 +363,8 @@ class PrivilegeTableTest {
                 Map.of(new HostDevice(snapshot.host(), 1), day),
                 Map.of(),
                 snapshot.processes().stream()
-                        .collect(Collectors.toMap(process -> new HostProcess(snapshot.host(), process.id()), _ -> day)));
+                        .collect(
+                                Collectors.toMap(process -> new HostProcess(snapshot.host(), process.id()), _ -> day)));
         var terminations = new TreeMap<Integer, Set<String>>();
         for (var modes : combinations()) {
             KnownRules.policy(modes, new Limits(1, Map.of()), new Limits(LARGE / 2, Map.of()))
