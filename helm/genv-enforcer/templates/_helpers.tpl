@@ -68,6 +68,6 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- $text := include "genv-enforcer.text" (dict "value" .) -}}
 {{- if $text -}}
 {{- $unit := regexFind "[a-z]*$" $text | default "s" -}}
-{{- mul (regexFind "^[0-9]+" $text | int64) (get (dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000) $unit) -}}
+{{- mul (regexFind "^[0-9]+" $text | int64) (get (dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000 "d" 86400000) $unit) -}}
 {{- end -}}
 {{- end -}}

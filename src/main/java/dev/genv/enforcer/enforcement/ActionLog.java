@@ -120,7 +120,7 @@ public final class ActionLog {
         var termination = action instanceof Action.Terminate terminate ? terminate : null;
         var isOutside =
                 termination != null && !(termination.process().membership() instanceof Membership.InEnvironment);
-        return "action=%s rules=%s host=%s pid=%s start_time=%s uid=%s environment=%s devices=%s signal=%s outcome=%s detail=%s"
+        return "action=%s rules=%s host=%s pid=%s start_time=%s uid=%s user=%s command=%s environment=%s devices=%s signal=%s outcome=%s detail=%s"
                 .formatted(
                         action.type(),
                         String.join(",", done.planned().ruleNames()),
@@ -128,6 +128,12 @@ public final class ActionLog {
                         termination == null ? "-" : termination.process().pid(),
                         termination == null ? "-" : termination.process().id().startTime(),
                         Objects.requireNonNullElse(action.uid(), "-"),
+                        done.planned().user().isEmpty()
+                                ? "-"
+                                : SafeText.quote(done.planned().user()),
+                        termination == null
+                                ? "-"
+                                : SafeText.quote(termination.process().command()),
                         SafeText.quote(isOutside ? "N/A" : action.environmentId()),
                         action.devices().stream().map(String::valueOf).collect(Collectors.joining(",")),
                         termination == null ? "-" : termination.signal(),

@@ -20,6 +20,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /** Sends mails to users. A mail that the server does not accept is tried again for some hours, and does not delay the others. */
@@ -89,7 +90,11 @@ public record MailSender(NoticeText text, Addresses addresses, MailServer server
     private static String subject(List<List<Notice>> groups) {
         return groups.size() == 1
                 ? "genv-enforcer: " + NoticeText.title(groups.getFirst())
-                : "genv-enforcer: %d messages about your GPU processes".formatted(groups.size());
+                : "genv-enforcer: %d messages about your GPU processes%s"
+                        .formatted(
+                                groups.size(),
+                                NoticeText.on(
+                                        groups.stream().flatMap(List::stream).toList()));
     }
 
     private String paragraph(List<Notice> group) {
@@ -115,6 +120,9 @@ public record MailSender(NoticeText text, Addresses addresses, MailServer server
             Optional<String> replyTo,
             Duration timeout) {
         private static final int SUBMISSIONS_PORT = 465;
+        /** As many words as fit into 78 characters, or else one, and the blank after them, if the line goes on. */
+        private static final Pattern LONG_LINE = Pattern.compile("(?m)(?=[^\n]{79})([^\n]{1,78}(?= )|[^ \n]+) ");
+
         private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
         /** Replies of RFC 4954 that concern the login, and no mail. An administrator can correct the password while mails wait. */
         private static final Set<Integer> LOGIN_REFUSED = Set.of(530, 534, 535, 538);
@@ -205,7 +213,7 @@ public record MailSender(NoticeText text, Addresses addresses, MailServer server
                     .setFrom(from)
                     .setTo(to)
                     .setSubject(subject)
-                    .setText(text)
+                    .setText(wrap(text))
                     .addHeader("Message-ID", id(id.toString()))
                     .addHeader("List-Id", "<genv-enforcer.%s>".formatted(Addresses.domainOf(from)))
                     // No vacation notice answers such a mail (RFC 3834).
@@ -213,6 +221,11 @@ public record MailSender(NoticeText text, Addresses addresses, MailServer server
             copyTo.map(List::of).ifPresent(message::setCc);
             replyTo.ifPresent(address -> message.addHeader("Reply-To", address));
             return message;
+        }
+
+        /** Breaks lines between words (RFC 5322, 2.1.1); a longer word, such as a link, has a line of its own. */
+        static String wrap(String text) {
+            return LONG_LINE.matcher(text).replaceAll("$1\n");
         }
 
         /** Returns the identifier of a mail, for its headers. */

@@ -7,6 +7,7 @@ import dev.genv.enforcer.enforcement.report.ViolationRecord.NextAction;
 import dev.genv.enforcer.enforcement.report.ViolationRegistry;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.Workload;
+import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.notification.Notice.NoticeKind;
 import dev.genv.enforcer.policy.Action.Signal;
@@ -24,6 +25,7 @@ import java.util.Locale;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -44,6 +46,10 @@ public record NoticeText(
         ZoneId zone,
         Optional<URI> page) {
     private static final int LONGEST_MESSAGE = 300;
+    /** An amount of memory in a message of genv; an id with such words in it only looks different. */
+    private static final Pattern AMOUNT =
+            Pattern.compile("(?<=( using | which is | capacity of ))[0-9.]+[kmg]i?b?(?= |$)");
+
     private static final int MOST_LISTED = 5;
     private static final int MOST_NUMBERS = 50;
     private static final int LONGEST_ID = 32;
@@ -138,28 +144,41 @@ public record NoticeText(
                 .toList();
     }
 
-    /** Returns what a group of notices is about, without text that users chose. */
+    /** Returns what a group of notices is about and where, without text that users chose. */
     static String title(List<Notice> group) {
         var notice = group.getFirst();
         var processes = processes(group);
-        var its = processes.size() == 1
-                ? "process %d".formatted(processes.getFirst().pid())
-                : "%d processes".formatted(processes.size());
+        var on = on(group);
+        var its = (processes.size() == 1
+                        ? "process %d".formatted(processes.getFirst().pid())
+                        : "%d processes".formatted(processes.size()))
+                + on;
         var verb = processes.size() == 1 ? "breaks" : "break";
         var action = notice.action();
         if (action == null) {
             return processes.isEmpty()
-                    ? "your environments break no rule any more"
+                    ? "your environments%s break no rule any more".formatted(on)
                     : "%s %s %s"
                             .formatted(its, verb, notice.kind() == NoticeKind.OPENED ? "a rule" : "no rule any more");
         }
         var isWarning = notice.kind() == NoticeKind.WARNED;
         var is = notBefore(notice.violation(), action.target()).isPresent() ? "will" : "may";
         if (action.target().isProcess()) {
-            return isWarning ? "%s %s be terminated".formatted(its, is) : "%s: the service acted".formatted(its);
+            var was = processes.size() == 1 ? "was" : "were";
+            return "%s %s terminated".formatted(its, isWarning ? is + " be" : was);
         }
-        var device = action.target().device();
-        return isWarning ? "GPU %d %s be detached".formatted(device, is) : "GPU %d was detached".formatted(device);
+        return "GPU %d%s %s detached".formatted(action.target().device(), on, isWarning ? is + " be" : "was");
+    }
+
+    /** Says on which host notices are, or on how many. */
+    static String on(List<Notice> notices) {
+        var hosts = notices.stream()
+                .flatMap(notice -> notice.violation().violation().hosts().stream())
+                .distinct()
+                .toList();
+        return hosts.size() == 1
+                ? " on " + SafeText.escape(hosts.getFirst())
+                : hosts.isEmpty() ? "" : " on %d hosts".formatted(hosts.size());
     }
 
     /** Returns a time as the texts show it. */
@@ -256,8 +275,13 @@ public record NoticeText(
                 .orElse("");
     }
 
+    /** genv's messages have decimal megabytes and the unit of a limit; a text for users has MiB only, as nvidia-smi. */
     private static String message(ViolationRecord violation) {
-        return SafeText.escape(violation.violation().message(), LONGEST_MESSAGE);
+        var message = AMOUNT.matcher(violation.violation().message())
+                .replaceAll(amount -> Memory.parse(amount.group())
+                        .map(memory -> "%d MiB".formatted(memory.mebibytes()))
+                        .orElse(amount.group()));
+        return SafeText.escape(message, LONGEST_MESSAGE);
     }
 
     private String subject(Notice notice, List<GpuProcess> processes) {

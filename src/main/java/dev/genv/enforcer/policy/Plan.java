@@ -7,6 +7,7 @@ import dev.genv.enforcer.policy.Action.Signal;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -47,6 +48,13 @@ public record Plan(List<Violation> violations, List<PlannedAction> actions, List
         /** The names of the rules that ask for it, each once. */
         public List<String> ruleNames() {
             return rules().stream().map(RuleDefinition::name).toList();
+        }
+
+        /** The user whose violation it ends, as text that the user may have chosen; empty if nobody is known. */
+        public String user() {
+            return causes.isEmpty()
+                    ? ""
+                    : Objects.requireNonNullElse(causes.getFirst().countedUser(), "");
         }
 
         /** The process that it terminates; empty if it terminates none. */

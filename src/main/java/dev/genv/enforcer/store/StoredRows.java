@@ -9,7 +9,6 @@ import dev.genv.enforcer.enforcement.report.ViolationRecord;
 import dev.genv.enforcer.enforcement.report.ViolationRegistry.StoredViolation;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.policy.Action;
-import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.Violation;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -117,7 +116,7 @@ final class StoredRows {
                     action.type(),
                     row.result().outcome().label(),
                     detail,
-                    userOf(row.planned()),
+                    row.planned().user(),
                     action.uid(),
                     action.environmentId().isEmpty() ? null : SafeText.bounded(action.environmentId()),
                     RecordJson.text(action.devices()),
@@ -128,12 +127,6 @@ final class StoredRows {
                     RecordJson.text(row.planned().ruleNames()),
                     Retention.bytes(detail),
                     Share.of(action.host(), Optional.ofNullable(process)).owner());
-        }
-
-        private static String userOf(PlannedAction planned) {
-            return planned.causes().isEmpty()
-                    ? ""
-                    : ViolationRows.userOf(planned.causes().getFirst());
         }
     }
 

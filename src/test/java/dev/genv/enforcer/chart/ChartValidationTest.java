@@ -79,7 +79,7 @@ class ChartValidationTest {
         settings: {interval: 24h, killAfter: never, grace: 0, lockTimeout: 1ms, maxDevicesPerUser: 0}
         settings: {nonEnvProcesses: false, envDevices: true, maxDevicesPerUser: 1, maxDevicesPerUserMode: true}
         affinity: {}, tolerations: [], runtimeClassName: '', priorityClassName: ''
-        settings: {stateDir: /etc/genv}
+        settings: {stateDir: /etc/genv, interval: 1d}, prometheusRule: {enabled: true, staleAfter: 48h}, serviceMonitor: {enabled: true}
         extraEnv: [{name: JAVA_OPTS, value: x}, {name: QUARKUS_LOG_LEVEL, value: DEBUG}]
         mode: remote, remote: {SSH, hosts: [r@gpu-1]}, ingress: {enabled: true, host: gpus.example.org}
         resources: {requests: {memory: 160Mi}, limits: {memory: 160Mi}}

@@ -160,8 +160,8 @@ class LogLinesTest {
                     .isNotEmpty()
                     .allSatisfy(line -> assertThat(
                                     line.chars().filter(letter -> letter == '"').count())
-                            .as("quotes around environment and detail")
-                            .isEqualTo(4));
+                            .as("quotes around user, command, environment and detail")
+                            .isEqualTo(line.contains(" command=- ") ? 6 : 8));
         }
     }
 
@@ -199,11 +199,13 @@ class LogLinesTest {
     @Test
     void actionsAreLoggedInAFixedFormat() {
         assertThat(ActionLog.fixedForm(actionRecord(TERMINATE, Result.of(Outcome.SIGNALLED))))
-                .isEqualTo("action=terminate rules=env-devices,env-memory host=gpu-1 pid=812 start_time=991232 uid=1003"
-                        + " environment=\"a\\u000a'b\" devices=0,1 signal=TERM outcome=signalled detail=\"\"");
+                .isEqualTo(
+                        "action=terminate rules=env-devices,env-memory host=gpu-1 pid=812 start_time=991232 uid=1003"
+                                + " user=\"\\u001b'raz\" command=\"python\" environment=\"a\\u000a'b\" devices=0,1 signal=TERM outcome=signalled detail=\"\"");
         assertThat(ActionLog.fixedForm(actionRecord(DETACH, Result.failed("disk\nfull"))))
-                .isEqualTo("action=detach rules=env-devices,env-memory host=gpu-1 pid=- start_time=- uid=7"
-                        + " environment=\"a\" devices=2 signal=- outcome=failed detail=\"disk\\u000afull\"");
+                .isEqualTo(
+                        "action=detach rules=env-devices,env-memory host=gpu-1 pid=- start_time=- uid=7"
+                                + " user=\"\\u001b'raz\" command=- environment=\"a\" devices=2 signal=- outcome=failed detail=\"disk\\u000afull\"");
         var stray = new Action.Terminate("gpu-1", process(812).uses(0).build());
         assertThat(ActionLog.fixedForm(actionRecord(stray, Result.of(Outcome.SIGNALLED))))
                 .contains(" environment=\"N/A\" ");
@@ -240,7 +242,7 @@ class LogLinesTest {
 
     private static ActionRecord actionRecord(Action action, Result result) {
         var causes = Stream.of(KnownRules.ENV_DEVICES, KnownRules.ENV_MEMORY)
-                .map(rule -> new Violation(rule, "gpu-1", "…", "…", null, null, List.of(), List.of()))
+                .map(rule -> new Violation(rule, "gpu-1", "…", "…", "\u001b\"raz", null, List.of(), List.of()))
                 .toList();
         return new ActionRecord(new PlannedAction(action, causes), result, Instant.EPOCH);
     }

@@ -121,10 +121,10 @@ class MailSenderTest {
                 .first()
                 .asString()
                 .matches("<[0-9a-f-]{36}@gpu\\.example\\.org>");
-        assertThat(mails[0].getSubject()).isEqualTo("genv-enforcer: 5 processes: the service acted");
+        assertThat(mails[0].getSubject()).isEqualTo("genv-enforcer: 5 processes on gpu-1 were terminated");
         assertThat(mails[0].getHeader("References", null).replaceAll("\\s+", " "))
                 .startsWith("<raz-1@gpu.example.org> <raz-2@gpu.example.org>");
-        assertThat(mails[0].getContent().toString())
+        assertThat(mails[0].getContent().toString().replaceAll("\\s+", " "))
                 .contains("2026-11-20 09:22:28 UTC")
                 .containsOnlyOnce("The service sent SIGTERM to your processes 1 (python, started ")
                 .contains("), 5 (python, started ")
@@ -161,6 +161,23 @@ class MailSenderTest {
             assertThat(mail.getHeader(header.getKey())).containsExactly(header.getValue());
         }
         assertThat(mail.getSentDate()).isNotNull();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "78, 0, 1",
+        "79, 0, 1",
+        "70, 7, 1",
+        "70, 8, 2",
+        "100, 5, 2",
+        "5, 100, 2",
+    })
+    void linesOfAMailHaveAtMost78Characters(int first, int second, int lines) {
+        var text = "a".repeat(first) + (second == 0 ? "" : " " + "b".repeat(second));
+        var wrapped = MailServer.wrap("\n" + text + "\n\n" + "word ".repeat(100).strip() + "\n");
+        assertThat(wrapped.lines().skip(1).takeWhile(line -> !line.isEmpty())).hasSize(lines);
+        assertThat(wrapped.lines().filter(line -> line.contains(" "))).allMatch(line -> line.length() <= 78);
+        assertThat(wrapped.replaceAll("\\s+", " ")).isEqualTo((" " + text + " " + "word ".repeat(100)));
     }
 
     @Test

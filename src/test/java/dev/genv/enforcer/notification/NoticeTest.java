@@ -50,6 +50,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -248,21 +249,22 @@ class NoticeTest {
 
     @Test
     void titleAnnouncesOnlyWhatTheTextAnnounces() {
-        assertThat(title(personal(action(violation, 812, SKIPPED_GRACE)))).isEqualTo("process 812 may be terminated");
+        assertThat(title(personal(action(violation, 812, SKIPPED_GRACE))))
+                .isEqualTo("process 812 on gpu-1 may be terminated");
         var later = violationOf(process(812).uid(1003))
                 .next(813, FakeTime.START.plusSeconds(9))
                 .next(812, FakeTime.START.plusSeconds(60));
         var known = personal(action(later, 812, SKIPPED_GRACE));
-        assertThat(title(known)).isEqualTo("process 812 will be terminated");
+        assertThat(title(known)).isEqualTo("process 812 on gpu-1 will be terminated");
         assertThat(text(known))
                 .contains(
                         "The service will terminate it soon after 2026-11-20 09:23:28 UTC, unless the violation ends");
-        assertThat(title(personal(action(violation, 812, SIGNALLED)))).isEqualTo("process 812: the service acted");
-        assertThat(title(ofOwner(lastAction(overQuota(SKIPPED_GRACE))))).isEqualTo("GPU 0 may be detached");
-        assertThat(title(ofOwner(lastAction(overQuota(DETACHED))))).isEqualTo("GPU 0 was detached");
+        assertThat(title(personal(action(violation, 812, SIGNALLED)))).isEqualTo("process 812 on gpu-1 was terminated");
+        assertThat(title(ofOwner(lastAction(overQuota(SKIPPED_GRACE))))).isEqualTo("GPU 0 on gpu-1 may be detached");
+        assertThat(title(ofOwner(lastAction(overQuota(DETACHED))))).isEqualTo("GPU 0 on gpu-1 was detached");
         assertThat(title(ofOwner(resolved(overQuota(SKIPPED_GRACE)))))
-                .isEqualTo("your environments break no rule any more");
-        assertThat(title(personalInAudit(opened(violation.audited())))).isEqualTo("process 812 breaks a rule");
+                .isEqualTo("your environments on gpu-1 break no rule any more");
+        assertThat(title(personalInAudit(opened(violation.audited())))).isEqualTo("process 812 on gpu-1 breaks a rule");
     }
 
     private static String title(List<Notice> personal) {
@@ -297,7 +299,7 @@ class NoticeTest {
                 .toList();
 
         assertThat(NoticeText.groups(notices)).hasSize(1);
-        assertThat(NoticeText.title(notices)).isEqualTo("15 processes: the service acted");
+        assertThat(NoticeText.title(notices)).isEqualTo("15 processes on gpu-1 were terminated");
         assertThat(TEXT.paragraph(notices))
                 .isEqualTo("The service sent SIGTERM to your 15 processes"
                         + " 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 on gpu-1,"
@@ -316,6 +318,19 @@ class NoticeTest {
                 .toList();
 
         assertThat(NoticeText.groups(notices)).hasSize(4);
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        Environment a is using 1153m on device 0 which is 104m over its capacity of 1000mi | using 1100 MiB on device 0 which is 100 MiB over its \
+        capacity of 1000 MiB
+        User raz is using 84000m of GPU memory on 2 hosts which is 4000m more than the maximum allowed | using 80109 MiB of GPU memory on 2 hosts \
+        which is 3815 MiB more
+        User raz is using 3 devices which is 1 more than the maximum allowed | using 3 devices which is 1 more than
+        """)
+    void everyAmountOfMemoryIsInMebibytes(String message, String shown) {
+        assertThat(text(personal(action(violationOf(process(812).uid(1003)).message(message), 812, SIGNALLED))))
+                .contains(shown);
     }
 
     /** By them the user recognizes the process, and what is lost. */

@@ -23,7 +23,7 @@ public final class WeeklyReport {
     /** The largest number of lines of a table: users can write any name. */
     static final int MAX_LINES = 100;
 
-    private static final int LONGEST_NAME = 32;
+    private static final int LONGEST_NAME = 22;
     private static final DateTimeFormatter TIME =
             DateTimeFormatter.ofPattern("EEEE, d MMMM uuuu, HH:mm", Locale.ENGLISH);
     private static final double HUNDRED = 100;
@@ -49,18 +49,21 @@ public final class WeeklyReport {
         return """
             From %s to %s (%s).
 
-            GPU hours of each user, on all hosts together: two GPUs for an hour are two hours. Held and unattached hours are as much
-            as used, unknown and idle ones: in the used hours the user computed on the GPUs, in the idle ones the user did not.
+            GPU hours of each user, on all hosts together: two GPUs for an hour are two
+            hours. Held and unattached hours are as much as used, unknown and idle ones:
+            in the used hours the user computed on the GPUs, in the idle ones the user
+            did not.
 
             %s
             %s
-            Violations that began, processes that got SIGTERM, and GPUs that were detached:
+            Violations that began, processes that got SIGTERM, and detached GPUs:
 
             %s
             %s
             %s%s
             --
-            This mail is from genv-enforcer, which enforces the GPU allocations that genv records. It is sent every Monday.
+            This mail is from genv-enforcer, which enforces the GPU allocations that genv
+            records. It is sent every Monday.
             """.formatted(
                 TIME.format(from),
                 TIME.format(to),
@@ -76,7 +79,7 @@ public final class WeeklyReport {
                                 number(user.unknownDeviceHours()),
                                 number(user.idleDeviceHours()),
                                 share(user))),
-                counts("user", "rule", "violations", "terminations", "detachments"),
+                counts("user", "rule", "violations", "SIGTERM", "detached"),
                 lines(
                         rules,
                         row -> counts(
@@ -86,11 +89,11 @@ public final class WeeklyReport {
     }
 
     private static String hours(Object... columns) {
-        return "%-32s %9s %10s %9s %9s %9s %7s".formatted(columns);
+        return "%-22s %8s %10s %8s %8s %8s %7s".formatted(columns);
     }
 
     private static String counts(Object... columns) {
-        return "%-32s %-24s %10s %12s %11s".formatted(columns);
+        return "%-22s %-22s %10s %7s %8s".formatted(columns);
     }
 
     private static <T> String lines(List<T> rows, Function<T, String> line) {

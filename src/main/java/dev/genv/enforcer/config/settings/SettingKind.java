@@ -65,10 +65,8 @@ public enum SettingKind {
     KILL_AFTER(
             "never, or a time from 1s to 24h, such as 30s or 2m",
             value -> value.equalsIgnoreCase("never") ? Optional.of(Duration.ZERO) : time(value, Duration.ofSeconds(1))),
-    IDLE_TIME(
-            "a time from 1s to 3650d, such as 4h or 2d",
-            value -> time(value, Duration.ofSeconds(1)).or(() -> age(value))),
-    AGE("a time from 1h to 3650d, such as 12h or 90d", SettingKind::age),
+    IDLE_TIME("a time from 1s to 3650d, such as 4h or 2d", value -> age(value, Duration.ofSeconds(1))),
+    AGE("a time from 1h to 3650d, such as 12h or 90d", value -> age(value, Duration.ofHours(1))),
 
     SERVER_NAME(
             "the name or the address of a host, such as mail.example.org",
@@ -124,7 +122,6 @@ public enum SettingKind {
     private static final Duration LONGEST = Duration.ofDays(1);
     private static final Duration LONGEST_AGE = Duration.ofDays(3650);
     private static final Pattern DURATION = Pattern.compile("([0-9]{1,9})\\s*(ms|s|m|h|d|)");
-    private static final Pattern AGE_FORM = Pattern.compile("[0-9]{1,5}\\s*[hd]");
 
     @SuppressWarnings("ImmutableEnumChecker") // it has no state
     private final SettingParser<?> parser;
@@ -172,15 +169,15 @@ public enum SettingKind {
     }
 
     private static Optional<Duration> time(String value, Duration shortest) {
-        return duration(value)
-                .filter(_ -> !value.toLowerCase(Locale.ROOT).endsWith("d"))
-                .filter(time -> time.compareTo(shortest) >= 0 && time.compareTo(LONGEST) <= 0);
+        return time(value, shortest, LONGEST);
     }
 
-    private static Optional<Duration> age(String value) {
-        return duration(value)
-                .filter(_ -> AGE_FORM.matcher(value.toLowerCase(Locale.ROOT)).matches())
-                .filter(age -> !age.isZero() && age.compareTo(LONGEST_AGE) <= 0);
+    private static Optional<Duration> age(String value, Duration shortest) {
+        return time(value, shortest, LONGEST_AGE);
+    }
+
+    private static Optional<Duration> time(String value, Duration shortest, Duration longest) {
+        return duration(value).filter(time -> time.compareTo(shortest) >= 0 && time.compareTo(longest) <= 0);
     }
 
     /** Reads a whole number with {@code ms}, {@code s}, {@code m}, {@code h} or {@code d}; without a unit, seconds. */

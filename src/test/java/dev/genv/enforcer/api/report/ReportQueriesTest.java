@@ -120,13 +120,14 @@ class ReportQueriesTest {
 
         var text = WeeklyReport.text(database, begin, begin.plusWeeks(1));
 
+        assertThat(text.lines().filter(line -> !line.startsWith("From"))).allMatch(line -> line.length() <= 78);
         assertThat(text.lines().map(line -> line.replaceAll(" +", " ")))
                 .containsSequence(
                         "user held unattached used unknown idle idle %",
                         "raz 3.0 1.0 0.0 1.0 3.0 75",
                         "\\u202eevil\\u000aname 1.0 0.0 0.0 0.0 1.0 100",
                         "alice 1.0 0.0 1.0 0.0 0.0 0")
-                .containsSequence("user rule violations terminations detachments", "raz env-memory 1 1 0")
+                .containsSequence("user rule violations SIGTERM detached", "raz env-memory 1 1 0")
                 .contains(
                         "From Friday, 20 November 2026, 13:00 to Friday, 27 November 2026, 13:00 (Europe/Berlin).",
                         "gpu-1 was observed for 1.0 of 168 hours.");

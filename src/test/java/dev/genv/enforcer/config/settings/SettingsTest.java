@@ -1,6 +1,7 @@
 package dev.genv.enforcer.config.settings;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import com.jcraft.jsch.JSch;
@@ -214,6 +215,20 @@ class SettingsTest {
                 .containsExactlyInAnyOrder(
                         new ConfiguredUser(user, "GENV_ENFORCER_MAX_DEVICES_FOR_USER", false),
                         new ConfiguredUser(user, "GENV_ENFORCER_MAX_MEMORY_FOR_USER", false));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "INTERVAL,1d",
+        "GRACE,1d",
+        "GPU_TIMEOUT,1D",
+        "IDLE_AFTER,5000ms",
+        "DATA_MAX_AGE,90m",
+        "DATA_MAX_AGE,86400"
+    })
+    void everyTimeTakesEveryUnit(String name, String value) {
+        assertThatCode(() -> SettingsReader.read(new Variables(Map.of("GENV_ENFORCER_" + name, value))))
+                .doesNotThrowAnyException();
     }
 
     @ParameterizedTest

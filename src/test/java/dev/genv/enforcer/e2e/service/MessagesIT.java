@@ -96,10 +96,18 @@ class MessagesIT extends NodeSuite {
                     .allSatisfy(
                             event -> assertThat(event.at("/data/violation/id")).isEqualTo(violation.path("id")));
             await().until(() -> mailServer.getReceivedMessages().length == 2);
-            assertThat(mailServer.getReceivedMessages()[0].getContent().toString())
+            assertThat(mailServer
+                            .getReceivedMessages()[0]
+                            .getContent()
+                            .toString()
+                            .replaceAll("\\s+", " "))
                     .contains("Process %d (sleep, GPU 0 with 10 MiB, started ".formatted(stray.pid()))
                     .contains("The service will terminate it soon after ");
-            assertThat(mailServer.getReceivedMessages()[1].getContent().toString())
+            assertThat(mailServer
+                            .getReceivedMessages()[1]
+                            .getContent()
+                            .toString()
+                            .replaceAll("\\s+", " "))
                     .contains("The service sent SIGTERM to process %d (sleep, GPU 0 with 10 MiB, started "
                             .formatted(stray.pid()));
             await().until(() -> terminal.screen().contains("The service sent SIGTERM to process " + stray.pid()));
