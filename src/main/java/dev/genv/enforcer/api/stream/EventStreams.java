@@ -39,8 +39,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Server-sent events. The path is a route of Vert.x and no resource: only a route shows how many bytes wait for a client, which
- * must be known before more is written.
+ * Server-sent events. The path is a route of Vert.x and no resource: a resource would write each event anew for each reader, and only a
+ * route shows how many bytes wait for a client.
  */
 @Singleton
 public class EventStreams {
