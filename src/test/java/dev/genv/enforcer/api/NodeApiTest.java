@@ -114,6 +114,12 @@ class NodeApiTest {
         when().get("/status").then().body("late", equalTo(false)).body("error", nullValue());
         when().get("/snapshot").then().body("'%s'.processes.processes".formatted(snapshot.host()), hasSize(0));
         when().get("/users/root").then().statusCode(200).body("user", equalTo("root"));
+        when().get("/policy")
+                .then()
+                .body("version", notNullValue())
+                .body("exempt_users", hasSize(0))
+                .body("protected_programs.find { it.path == '/usr/bin/nvidia-cuda-mps-server' }.user", equalTo("*"))
+                .body("protected_programs.find { it.path == '/usr/bin/Xorg' }.user", equalTo("0"));
         management()
                 .get("/q/metrics")
                 .then()

@@ -39,6 +39,13 @@ class ClientIT extends NodeSuite {
             var service = node.startService();
             var described = new ServiceClient(service);
             await().until(() -> described.text("/violations").contains("\"outcome\":"));
+            assertThat(described.post("/plan", "{}").path("actions"))
+                    .as("audit mode")
+                    .isEmpty();
+            assertThat(described.post("/plan", "{\"policy\": {\"non_env_processes\": true}}")
+                            .at("/actions/0/pid")
+                            .asInt())
+                    .isEqualTo(stray.pid());
 
             Programs.shell(client, """
                     export PATH="$PWD/node_modules/.bin:$PATH"
