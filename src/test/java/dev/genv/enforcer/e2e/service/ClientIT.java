@@ -33,9 +33,10 @@ class ClientIT extends NodeSuite {
         Programs.shell(client, "npm ci --ignore-scripts --no-audit --no-fund --silent");
         node.addDatabase();
         node.set("MODE", "audit").set("NON_ENV_PROCESSES", "audit").set("GRACE", "0s");
-        try (var stray = Child.withEnvironment(Map.of())) {
-            writeEnvironment(stray);
-            node.gpus.process(0, stray.pid(), "10");
+        try (var shell = Child.withEnvironment(Map.of());
+                var stray = Child.withEnvironment(Map.of())) {
+            writeEnvironment(shell);
+            node.gpus.process(1, stray.pid(), "10");
             var service = node.startService();
             var described = new ServiceClient(service);
             await().until(() -> described.text("/violations").contains("\"outcome\":"));
