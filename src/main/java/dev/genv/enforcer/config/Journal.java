@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.util.Map;
 import java.util.logging.Handler;
 import java.util.logging.Level;
+import java.util.stream.Stream;
 import org.jboss.logmanager.ExtFormatter;
 import org.jboss.logmanager.ExtHandler;
 import org.jboss.logmanager.ExtLogRecord;
@@ -22,8 +23,6 @@ final class Journal {
     static final Path OUT = Path.of("/proc/self/fd/1");
     /** Standard error. */
     static final Path ERR = Path.of("/proc/self/fd/2");
-
-    private static final String FORMAT = "quarkus.log.console.format";
 
     private Journal() {}
 
@@ -47,7 +46,7 @@ final class Journal {
     /** Omits the time of each line, which the journal has too, unless an administrator chose a format. */
     static void omitTimes() {
         if (System.getenv("QUARKUS_LOG_CONSOLE_FORMAT") == null) {
-            System.setProperty(FORMAT, "%-5p [%c{3.}] (%t) %s%e%n");
+            System.setProperty("quarkus.log.console.format", "%-5p [%c{3.}] (%t) %s%e%n");
         }
     }
 
@@ -60,17 +59,14 @@ final class Journal {
     void start(@Observes @Priority(1) StartupEvent event) {
         var isSingleCycle = Boolean.getBoolean("quarkus.log.console.stderr");
         if (reads(isSingleCycle ? ERR : OUT, System.getenv())) {
-            for (var handler : InitialConfigurator.DELAYED_HANDLER.getHandlers()) {
-                addPriorities(handler);
-            }
+            addPriorities(InitialConfigurator.DELAYED_HANDLER);
         }
     }
 
+    /** A handler may write by others. */
     private static void addPriorities(Handler handler) {
         if (handler instanceof ExtHandler of) {
-            for (var inner : of.getHandlers()) {
-                addPriorities(inner);
-            }
+            Stream.of(of.getHandlers()).forEach(Journal::addPriorities);
         }
         if (handler.getFormatter() instanceof ExtFormatter formatter) {
             handler.setFormatter(new PriorityFormatter(formatter));

@@ -113,7 +113,7 @@ class LargeDatabaseTest {
 
     private static void run(Connection connection, int version) throws IOException, SQLException {
         try (var in = Database.class.getResourceAsStream("schema-%d.sql".formatted(version))) {
-            for (var statement : new String(in.readAllBytes(), StandardCharsets.UTF_8).split(";\n\n")) {
+            for (var statement : new String(in.readAllBytes(), StandardCharsets.UTF_8).split(";\n\n", -1)) {
                 new Sql(connection).execute(statement);
             }
         }
