@@ -2,6 +2,7 @@ package dev.genv.enforcer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.testsupport.browser.Pictures;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -216,5 +217,18 @@ class DocumentsTest {
 
     private static long lineOf(String text, int position) {
         return text.substring(0, position).lines().count();
+    }
+
+    /** A picture shows the page as it is: {@code QuestionsIT} takes them anew with {@code -Dpictures.write=true}. */
+    @Test
+    void picturesAreThoseOfThePresentPage() throws IOException {
+        assertThat(Pictures.recordedDigest())
+                .as("the page changed: see Generated text in CONTRIBUTING.md")
+                .isEqualTo(Pictures.digestOfPage());
+        try (var files = Files.list(Pictures.FOLDER)) {
+            assertThat(files.map(file -> file.getFileName().toString()).filter(name -> name.endsWith(".png")))
+                    .containsExactlyInAnyOrderElementsOf(
+                            Pictures.NAMES.stream().map(name -> name + ".png").toList());
+        }
     }
 }

@@ -8,6 +8,7 @@ import com.microsoft.playwright.options.AriaRole;
 import dev.genv.enforcer.store.Database;
 import dev.genv.enforcer.store.Sql;
 import dev.genv.enforcer.testsupport.Requirements;
+import dev.genv.enforcer.testsupport.browser.Pictures;
 import dev.genv.enforcer.testsupport.browser.Window;
 import dev.genv.enforcer.testsupport.fake.FakeNvidiaSmi;
 import dev.genv.enforcer.testsupport.linux.Child;
@@ -86,6 +87,24 @@ class QuestionsIT extends PageSuite {
         for (var row : rows) {
             check(window, row, Objects.requireNonNull(answers.get(row.group(1))));
         }
+        takePictures(window);
+    }
+
+    /** Takes the pictures of the documents, in the order of {@link Pictures#NAMES}. */
+    private static void takePictures(Window window) throws IOException {
+        window.open("").awaitText(".tile", "Busy");
+        Pictures.take(window, "hosts", 1200, 960);
+        window.open("#/violations?status=resolved");
+        window.page().locator(".violation a.message").first().click();
+        window.awaitText("dialog .steps", "Terminated");
+        Pictures.take(window, "story", 900, 700);
+        window.open("#/plan");
+        window.page().getByLabel("GPUs per user").fill("1");
+        window.button("Show what it would do").click();
+        window.awaitText("#plan-result tr", "alice");
+        Pictures.take(window, "plan", 1000, 1190);
+        window.open("#/report").awaitText("#report tr", "alice");
+        Pictures.take(window, "report", 1200, 900);
     }
 
     /** Alice holds GPU 0, which she does not use, and GPU 7. Two processes of Bob run in no environment, and one of them ignores SIGTERM. */
@@ -151,12 +170,14 @@ class QuestionsIT extends PageSuite {
                 (held - used) * unit);
     }
 
-    private void setUpService() {
+    private void setUpService() throws IOException {
+        var ssh = hostOfSsh("gpu-1", machine) + hostOfSsh("gpu-2", unreachable);
         node.variable("TZ", "UTC")
                 .unset("STATE_DIR")
                 .unset("NVIDIA_SMI")
                 .unset("NODE_NAME")
-                .set("REMOTE_HOSTS", machine.target() + "," + unreachable.target())
+                .set("REMOTE_HOSTS", "gpu-1,gpu-2")
+                .set("REMOTE_SSH_CONFIG", Files.writeString(directory.resolve("ssh_config"), ssh))
                 .set("REMOTE_TIMEOUT", "60s")
                 .set("REMOTE_USERNAME", RealSshd.ADMIN)
                 .set("REMOTE_IDENTITY_FILE", hosts.identity())
@@ -166,6 +187,11 @@ class QuestionsIT extends PageSuite {
                 .set("MAX_DEVICES_PER_USER_MODE", "audit")
                 .set("GRACE", "0s")
                 .set("KILL_AFTER", "10h");
+    }
+
+    private static String hostOfSsh(String name, RealSshd machine) {
+        var target = machine.target().split(":", 2);
+        return "Host %s\n  HostName %s\n  Port %s\n".formatted(name, target[0], target[1]);
     }
 
     /** The question, where the page shows the answer, a pattern of its text there, and one of the output of the command. */
@@ -190,8 +216,8 @@ class QuestionsIT extends PageSuite {
         """;
 
     private Map<String, Answer> answers() {
-        return ANSWERS.replace("HOST", Pattern.quote(machine.target()))
-                .replace("OTHER", Pattern.quote(unreachable.target()))
+        return ANSWERS.replace("HOST", "gpu-1")
+                .replace("OTHER", "gpu-2")
                 .replace("JOB", Integer.toString(job.pid()))
                 .replace("LOST", Integer.toString(lost.pid()))
                 .replace("STUBBORN", Integer.toString(stubborn.pid()))
