@@ -55,8 +55,13 @@ final class Journal {
         System.err.println(reads(ERR, System.getenv()) ? prefixed(Level.SEVERE, line) : line);
     }
 
-    /** Adds the priorities to the log, before the first bean writes to it. */
+    /** Adds the priorities to the log at the latest here. */
     void start(@Observes @Priority(1) StartupEvent event) {
+        addPriorities();
+    }
+
+    /** Adds the priorities to the log, once. The first bean that logs calls it. */
+    static void addPriorities() {
         var isSingleCycle = Boolean.getBoolean("quarkus.log.console.stderr");
         if (reads(isSingleCycle ? ERR : OUT, System.getenv())) {
             addPriorities(InitialConfigurator.DELAYED_HANDLER);
@@ -68,7 +73,7 @@ final class Journal {
         if (handler instanceof ExtHandler of) {
             Stream.of(of.getHandlers()).forEach(Journal::addPriorities);
         }
-        if (handler.getFormatter() instanceof ExtFormatter formatter) {
+        if (handler.getFormatter() instanceof ExtFormatter formatter && !(formatter instanceof PriorityFormatter)) {
             handler.setFormatter(new PriorityFormatter(formatter));
         }
     }

@@ -30,6 +30,7 @@ public class Storage {
     private final Recorder recorder;
 
     Storage(Settings settings) {
+        Journal.addPriorities();
         this.settings = settings;
         database = new Database(new Database.Config(settings.data().dataDir(), maxBytes()));
         recorder = new Recorder(database, settings.general().interval(), Ticker.ofSystem());
