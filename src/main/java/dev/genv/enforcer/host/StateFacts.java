@@ -88,16 +88,16 @@ public record StateFacts(Directory directory, LockFacts lock, StateFile envs, St
      * @param reason a clause such as {@code is not a regular file}; empty unless it is unusable
      * @param limit of the wait
      * @param waited how long the observation waited for it; null if it did not, or if that is unknown
-     * @param holders the processes that {@code /proc/locks} shows as its holders, at most 20; null if that cannot be read
+     * @param holders the processes that {@code /proc/locks} shows as its holders, at most 20
      */
     public record LockFacts(
             Outcome outcome,
             String reason,
             Duration limit,
             @Nullable Duration waited,
-            @Nullable List<Holder> holders) {
+            Reading<List<Holder>> holders) {
         public static final LockFacts NOT_ATTEMPTED =
-                new LockFacts(Outcome.NOT_ATTEMPTED, "", Duration.ZERO, null, List.of());
+                new LockFacts(Outcome.NOT_ATTEMPTED, "", Duration.ZERO, null, Reading.of(List.of()));
 
         /** Returns the facts with the time that an earlier reading waited added to the time of this one. */
         LockFacts after(LockFacts earlier) {
@@ -119,10 +119,9 @@ public record StateFacts(Directory directory, LockFacts lock, StateFile envs, St
          * A process that holds the lock.
          *
          * @param pid 0 or negative in another PID namespace
-         * @param stat {@code /proc/PID/stat}; null if there is no such process
-         * @param uid the real one; null if there is no such process
+         * @param stat {@code /proc/PID/stat}; {@link Reading.Failure#ABSENT} if there is no such process
+         * @param uid the real one; {@link Reading.Failure#ABSENT} if there is no such process
          */
-        public record Holder(
-                int pid, @Nullable Bytes stat, @Nullable Long uid) {}
+        public record Holder(int pid, Reading<Bytes> stat, Reading<Long> uid) {}
     }
 }

@@ -6,6 +6,7 @@ import dev.genv.enforcer.genv.EnvsFile;
 import dev.genv.enforcer.genv.GenvJson;
 import dev.genv.enforcer.genv.UnreadableException;
 import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.host.StateFacts;
 import dev.genv.enforcer.host.StateFacts.Directory;
@@ -193,8 +194,8 @@ public final class StateParser {
         };
     }
 
-    private static String holders(@Nullable List<LockFacts.Holder> holders) {
-        if (holders == null) {
+    private static String holders(Reading<List<LockFacts.Holder>> read) {
+        if (!(read instanceof Reading.Value<List<LockFacts.Holder>>(var holders))) {
             return "the holder cannot be read";
         }
         if (holders.isEmpty()) {
@@ -209,10 +210,20 @@ public final class StateParser {
         if (holder.pid() <= 0) {
             return "a process of another PID namespace";
         }
-        var stat = Optional.ofNullable(holder.stat()).map(Bytes::text).flatMap(ProcStat::tryParse);
-        return stat.isEmpty() || holder.uid() == null
-                ? "process %d, which has exited; a child of it may still hold the lock".formatted(holder.pid())
-                : "process %d (%s) of uid %d".formatted(holder.pid(), stat.get().command(), holder.uid());
+        if (isAbsent(holder.stat()) || isAbsent(holder.uid())) {
+            return "process %d, which has exited; a child of it may still hold the lock".formatted(holder.pid());
+        }
+        var command = holder.stat() instanceof Reading.Value<Bytes>(var stat)
+                ? ProcStat.tryParse(stat.text()).map(known -> " (" + known.command() + ")")
+                : Optional.<String>empty();
+        var user = holder.uid() instanceof Reading.Value<Long>(var uid)
+                ? " of uid " + uid
+                : ", whose user cannot be read";
+        return "process %d%s%s".formatted(holder.pid(), command.orElse(""), user);
+    }
+
+    private static boolean isAbsent(Reading<?> reading) {
+        return reading instanceof Reading.Failed<?>(var failure, var _) && failure == Failure.ABSENT;
     }
 
     /**

@@ -101,12 +101,12 @@ public final class ProcFs {
     }
 
     /** Reads a fact. */
-    interface Attempt<T> {
+    public interface Attempt<T> {
         Reading<T> read() throws IOException;
     }
 
     /** Returns what was read; an error of the system is a fact too. */
-    static <T> Reading<T> reading(Attempt<T> attempt) {
+    public static <T> Reading<T> reading(Attempt<T> attempt) {
         try {
             return attempt.read();
         } catch (IOException e) {
@@ -135,6 +135,18 @@ public final class ProcFs {
         var status = status(pid);
         var uid = status == null ? ProcStatus.NONE : ProcStatus.realUid(status);
         return uid == ProcStatus.NONE ? null : uid;
+    }
+
+    /** Returns the real uid. */
+    public Reading<Long> uid(int pid) {
+        return reading(() -> {
+            var status = status(pid);
+            if (status == null) {
+                return Reading.failed(Failure.ABSENT, "");
+            }
+            var uid = ProcStatus.realUid(status);
+            return uid == ProcStatus.NONE ? Reading.failed(Failure.OTHER, "status has no uid") : Reading.of(uid);
+        });
     }
 
     byte @Nullable [] status(int pid) throws IOException {

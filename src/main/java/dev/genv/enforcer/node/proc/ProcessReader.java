@@ -74,7 +74,7 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
     /** Reads something of several processes in turns of their owners, and returns it in that order. */
     public <P, T> List<T> inTurns(Collection<P> processes, ToIntFunction<P> pid, Function<Turn<P>, T> reading)
             throws InterruptedException {
-        return inTurns(processes, process -> uid(pid.applyAsInt(process)), TIME, reading);
+        return inTurns(processes, process -> proc.uid(pid.applyAsInt(process)), TIME, reading);
     }
 
     /**
@@ -173,7 +173,7 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
     }
 
     private ParentFacts parent(int pid) {
-        var uid = uid(pid);
+        var uid = proc.uid(pid);
         return new ParentFacts(
                 pid,
                 uid,
@@ -190,13 +190,6 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
 
     private static Optional<ProcStat> stat(Reading<Bytes> stat) {
         return stat instanceof Reading.Value<Bytes>(var bytes) ? ProcStat.tryParse(bytes.text()) : Optional.empty();
-    }
-
-    private Reading<Long> uid(int pid) {
-        return reading(() -> {
-            var uid = proc.realUid(pid);
-            return uid == null ? unread() : Reading.of(uid);
-        });
     }
 
     private Reading<EnvironFacts> environ(ProcessId process, long uid, ProcStat stat) throws IOException {

@@ -2,7 +2,6 @@ package dev.genv.enforcer.node.state;
 
 import static java.util.Objects.requireNonNull;
 
-import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.StateFacts.LockFacts;
 import dev.genv.enforcer.host.StateFacts.LockFacts.Holder;
@@ -14,7 +13,6 @@ import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import dev.genv.enforcer.node.proc.ProcFs;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -151,7 +149,7 @@ final class GenvLock implements AutoCloseable {
     LockFacts facts(LockHolders holders, Duration configured) throws IOException {
         var held = outcome == Outcome.TIMEOUT
                 ? holders.holders(requireNonNull(file).status())
-                : List.<Holder>of();
+                : Reading.of(List.<Holder>of());
         return new LockFacts(outcome, reason, configured, waited, held);
     }
 
@@ -189,25 +187,12 @@ final class GenvLock implements AutoCloseable {
             }
         }
 
-        /** Returns the holders, up to {@link #MOST_HOLDERS}; null if they cannot be read. */
-        @Nullable
-        List<Holder> holders(FileStatus file) {
-            try {
-                var holders = new ArrayList<Holder>();
-                for (var pid : pids(file).stream().limit(MOST_HOLDERS).toList()) {
-                    holders.add(pid > 0 ? holder(pid) : new Holder(pid, null, null));
-                }
-                return holders;
-            } catch (IOException e) {
-                return null;
-            }
-        }
-
-        private Holder holder(int pid) throws IOException {
-            var stat = proc.statBytes(pid);
-            return stat instanceof Reading.Value<Bytes>(var bytes)
-                    ? new Holder(pid, bytes, proc.realUid(pid))
-                    : new Holder(pid, null, null);
+        /** Returns the holders, up to {@link #MOST_HOLDERS}. */
+        Reading<List<Holder>> holders(FileStatus file) {
+            return ProcFs.reading(() -> Reading.of(pids(file).stream()
+                    .limit(MOST_HOLDERS)
+                    .map(pid -> new Holder(pid, proc.statBytes(pid), proc.uid(pid)))
+                    .toList()));
         }
 
         /** Some file systems, such as btrfs, show another device number there than in stat(2); then the inode alone decides. */

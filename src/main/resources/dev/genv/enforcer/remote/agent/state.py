@@ -1,7 +1,7 @@
 """genv's state directory, where every user can create, replace and remove files."""
 ENVS, DEVICES, LOCK = "envs.json", "devices.json", "genv.lock"
 LARGEST_STATE_FILE = 2 << 20  # two readings of both state files fit into the answer
-NOT_ATTEMPTED = {"outcome": "NOT_ATTEMPTED", "reason": "", "limit": 0, "waited": None, "holders": []}
+NOT_ATTEMPTED = {"outcome": "NOT_ATTEMPTED", "reason": "", "limit": 0, "waited": None, "holders": {"value": []}}
 
 
 def is_within(path, directory):
@@ -157,9 +157,8 @@ class GenvLock:
         if self.outcome == "TIMEOUT":
             holders = reading(lambda: [self.holder(machine, pid) for pid in machine.holders(self.status)])
         return {"outcome": self.outcome, "reason": self.reason, "limit": self.limit, "waited": waited,
-                "holders": holders.get("value")}
+                "holders": holders}
 
     @staticmethod
     def holder(machine, pid):
-        return {"pid": pid, "stat": reading(machine.stat, pid).get("value"),
-                "uid": reading(machine.uid, pid).get("value")}
+        return {"pid": pid, "stat": reading(machine.stat, pid), "uid": reading(machine.uid, pid)}

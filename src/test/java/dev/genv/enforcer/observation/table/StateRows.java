@@ -181,6 +181,14 @@ final class StateRows {
                     .problem("LOCK_TIMEOUT: genv.lock is held by another program, for longer than 250 ms: process 900"
                             + " (python) of uid 1003"
                             + WITHOUT_LOCK),
+            row("genv's lock held by a process whose user is unknown", machine -> {
+                        machine.holdLock(900, ALICE);
+                        Files.writeString(
+                                machine.process(900, ALICE).file("status"), "Name:\tpython\nUid:\tnobody\n");
+                    })
+                    .problem("LOCK_TIMEOUT: genv.lock is held by another program, for longer than 250 ms: process 900"
+                            + " (python), whose user cannot be read"
+                            + WITHOUT_LOCK),
             row("genv's lock held by a process that has exited", machine -> {
                         machine.holdLock(900, ALICE);
                         machine.noProcess(900);

@@ -169,12 +169,12 @@ class StateTableTest {
             }
             var facts = state().lock();
             assertThat(facts.outcome()).isEqualTo(Outcome.TIMEOUT);
-            var holders = facts.holders() == null
-                    ? null
-                    : facts.holders().stream()
+            var holders = facts.holders() instanceof Reading.Value<List<LockFacts.Holder>>(var found)
+                    ? found.stream()
                             .map(LockFacts.Holder::pid)
                             .map(String::valueOf)
-                            .collect(Collectors.joining(" "));
+                            .collect(Collectors.joining(" "))
+                    : null;
             assertThat(holders).isEqualTo(pids);
         }
     }

@@ -34,7 +34,10 @@ public final class SampleFacts {
             "",
             Duration.ofMillis(300),
             Duration.ofMillis(310),
-            List.of(new LockFacts.Holder(7, bytes("7 (x) S"), 0L), new LockFacts.Holder(-1, null, null)));
+            Reading.of(List.of(
+                    new LockFacts.Holder(7, Reading.of(bytes("7 (x) S")), Reading.of(0L)),
+                    new LockFacts.Holder(
+                            -1, Reading.failed(Failure.ABSENT, ""), Reading.failed(Failure.DENIED, "not permitted")))));
 
     public static final HostFacts ALL = new HostFacts(
             new MachineFacts("0123", "c0d43b84", "NVRM version: x", 360_000, 360_002),
