@@ -22,12 +22,18 @@ reported at once, one sentence each.
 {{- if $machines }}
 remote.hosts names other machines than the nodes: set mode=remote, or remove it
 {{- end -}}
+{{- if .Values.data.existingClaim }}
+data.existingClaim is set, but each node needs a database of its own: set data.hostPath instead
+{{- end -}}
 {{- if and .Values.data.hostPath (hasPrefix (printf "%s/" (trimSuffix "/" $state)) (printf "%s/" .Values.data.hostPath)) }}
 data.hostPath is {{ .Values.data.hostPath }}, which is in settings.stateDir, where every user can write: set a folder outside of it
 {{- end -}}
 {{- else -}}
 {{- if not $machines }}
 mode is remote, but no machines are named: set remote.hosts or remote.hostfile.existingConfigMap
+{{- end -}}
+{{- if not (has .Values.data.hostPath (list nil "" "/var/lib/genv-enforcer")) }}
+data.hostPath is {{ .Values.data.hostPath }}, but with mode=remote the pod may start on any node: set data.existingClaim instead
 {{- end -}}
 {{- if ne $state "/var/tmp/genv" }}
 settings.stateDir is {{ $state }}, which is a directory of nodes: with mode=remote set remote.stateDir instead
@@ -63,5 +69,11 @@ prometheusRule.enabled needs the series of the ServiceMonitor: set serviceMonito
 {{- if and $monitor.enabled (gt (include "genv-enforcer.millis" $monitor.interval | int64) 120000) }}
 serviceMonitor.interval is {{ $monitor.interval }}, too long for the alerts: set 2m or less
 {{- end -}}
+{{- end -}}
+{{- if and .Values.networkPolicy.enabled (or $monitor.enabled .Values.ingress.enabled) (not .Values.networkPolicy.ingressFrom) }}
+networkPolicy.enabled keeps out Prometheus and the controller of the Ingress: name them in networkPolicy.ingressFrom
+{{- end -}}
+{{- if and .Values.settings.maxDevicesPerUserMode (not (or .Values.settings.maxDevicesPerUser .Values.settings.maxDevicesForUser)) }}
+settings.maxDevicesPerUserMode is {{ .Values.settings.maxDevicesPerUserMode }}, but there is no limit: set settings.maxDevicesPerUser or settings.maxDevicesForUser
 {{- end -}}
 {{- end -}}

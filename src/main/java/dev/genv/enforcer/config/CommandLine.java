@@ -9,7 +9,6 @@ import java.nio.file.Path;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -18,7 +17,6 @@ import java.util.jar.Manifest;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Help.Ansi;
-import picocli.CommandLine.Model.ArgGroupSpec;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Model.PositionalParamSpec;
@@ -87,6 +85,15 @@ final class CommandLine {
             throw new TypeConversionException("'%s' is not username=maximum".formatted(text));
         }
 
+        /** A flag that is misspelt must not become the value of another one. */
+        void check(List<String> values) throws UsageException {
+            for (var text : type == Integer.class ? List.<String>of() : values) {
+                if (text.startsWith("-")) {
+                    throw error("Expected parameter for option '%s' but found '%s'".formatted(names.getLast(), text));
+                }
+            }
+        }
+
         /** Which flags exclude each other. */
         String group() {
             return setting.replace("HOSTFILE", "HOSTS");
@@ -153,7 +160,7 @@ final class CommandLine {
                 .build();
         var command = command(words);
         for (var argument : arguments) {
-            if (argument.startsWith("-=")) { // on which picocli fails
+            if (argument.matches("|-|--?=.*")) { // on which picocli fails
                 throw error("Unknown option: '%s'".formatted(argument));
             }
         }
@@ -166,17 +173,24 @@ final class CommandLine {
                 throw new UsageException(0, "genv-enforcer " + version());
             }
             var settings = new HashMap<String, String>();
+            var given = new HashMap<String, Flag>();
             for (var flag : FLAGS) {
                 var option = parsed.matchedOption(flag.names.getFirst());
                 if (option != null) {
+                    flag.check(option.stringValues());
                     settings.put(flag.setting, flag.valueOf(option.getValue()));
+                    var other = given.put(flag.group(), flag);
+                    if (other != null) {
+                        throw error(
+                                "%s and %s exclude each other".formatted(other.names.getLast(), flag.names.getLast()));
+                    }
                 }
             }
-            List<String> given = words.getValue();
-            if (!given.contains("enforce") || !List.of("enforce", "remote").containsAll(given)) {
-                throw error("Unknown command '%s': expected [remote] enforce".formatted(String.join(" ", given)));
+            List<String> its = words.getValue();
+            if (!its.contains("enforce") || !List.of("enforce", "remote").containsAll(its)) {
+                throw error("Unknown command '%s': expected [remote] enforce".formatted(String.join(" ", its)));
             }
-            if (given.contains("remote") && !isRemote(settings)) {
+            if (its.contains("remote") && !isRemote(settings)) {
                 throw error("Missing required option: --host or --hostfile");
             }
             return settings;
@@ -195,18 +209,7 @@ final class CommandLine {
                 .versionHelp(true)
                 .description("show the version and exit")
                 .build());
-        FLAGS.stream()
-                .collect(Collectors.groupingBy(Flag::group, LinkedHashMap::new, Collectors.toList()))
-                .values()
-                .forEach(flags -> {
-                    if (flags.size() == 1) {
-                        spec.addOption(flags.getFirst().option());
-                    } else {
-                        var group = ArgGroupSpec.builder();
-                        flags.forEach(flag -> group.addArg(flag.option()));
-                        spec.addArgGroup(group.build());
-                    }
-                });
+        FLAGS.forEach(flag -> spec.addOption(flag.option()));
         spec.usageMessage()
                 .width(120)
                 .sortOptions(false)

@@ -32,6 +32,10 @@ class ChartValidationTest {
         data: {hostPath: /var/tmp/genv/data}|data.hostPath is /var/tmp/genv/data, which is in settings.stateDir
         settings: {stateDir: /var/lib/genv-enforcer}|data.hostPath is /var/lib/genv-enforcer, which is in settings.stateDir
         openshift: {enabled: true}, serviceAccount: {create: false}|openshift.enabled would allow its privileges to every pod
+        settings: {maxDevicesPerUserMode: enforce}|settings.maxDevicesPerUserMode is enforce, but there is no limit
+        data: {existingClaim: x}|data.existingClaim is set, but each node needs a database of its own
+        mode: remote, remote: {hosts: [a]}, data: {hostPath: /srv/x}|data.hostPath is /srv/x, but with mode=remote
+        serviceMonitor: {enabled: true}, networkPolicy: {enabled: true}|name them in networkPolicy.ingressFrom
         ingress: {enabled: true, host: a.example.org}|ingress.enabled is for mode=remote
         serviceMonitor: {enabled: true}, service: {enabled: false}|serviceMonitor.enabled needs a Service
         prometheusRule: {enabled: true}|prometheusRule.enabled needs the series of the ServiceMonitor

@@ -30,6 +30,8 @@ class CommandLineTest {
         enforce --interval 0                             | {DATA_DIR=, INTERVAL=0}
         enforce --non-env-processes                      | {NON_ENV_PROCESSES=enforce}
         enforce --no-non-env-processes                   | {NON_ENV_PROCESSES=off}
+        enforce --env-devices --env-devices              | {ENV_DEVICES=enforce}
+        remote -H a -H b enforce                         | {REMOTE_HOSTS=b}
         enforce --env-devices --env-memory               | {ENV_DEVICES=enforce, ENV_MEMORY=enforce}
         enforce --no-env-devices --no-env-memory         | {ENV_DEVICES=off, ENV_MEMORY=off}
         enforce --max-devices-per-user 2                 | {MAX_DEVICES_PER_USER=2}
@@ -68,6 +70,10 @@ class CommandLineTest {
         enforce -qx                           | Unknown option: '-x' (while processing option: '-qx')
         enforce -=x                           | Unknown option: '-=x'
         enforce -=                            | Unknown option: '-='
+        enforce --=x                          | Unknown option: '--=x'
+        enforce -                             | Unknown option: '-'
+        remote -H --quie enforce              | Expected parameter for option '--hostnames' but found '--quie'
+        remote --hostfile --foo enforce       | Expected parameter for option '--hostfile' but found '--foo'
         enforce @file                         | Unknown command 'enforce @file': expected [remote] enforce
         enforce -- --interval                 | Unknown command 'enforce --interval': expected [remote] enforce
         enforce --interval                    | Missing required parameter for option '--interval' (INTERVAL)
@@ -78,8 +84,8 @@ class CommandLineTest {
         enforce --max-devices-for-user        | Missing required parameter for option '--max-devices-for-user' at index 0 (username=maximum)
         enforce --max-devices-for-user a=1 b  | Unknown command 'enforce b': expected [remote] enforce
         enforce --max-devices-for-user a=b=1  | Invalid value for option '--max-devices-for-user' at index 0 (username=maximum): 'a=b=1' is not username=maximum
-        enforce --env-memory --no-env-memory  | --env-memory, --no-env-memory are mutually exclusive (specify only one)
-        remote -H a --hostfile b enforce      | --hostnames=HOSTNAMES, --hostfile=HOSTFILE are mutually exclusive (specify only one)
+        enforce --env-memory --no-env-memory  | --env-memory and --no-env-memory exclude each other
+        remote -H a --hostfile b enforce      | --hostnames and --hostfile exclude each other
         enforce --env-memory=1                | option '--env-memory' should be specified without '1' parameter
         enforce --env-memory=false            | option '--env-memory' should be specified without 'false' parameter
         enforce -q=false                      | option '--quiet' should be specified without 'false' parameter
@@ -98,7 +104,7 @@ class CommandLineTest {
         var failure = failure(arguments);
         assertThat(failure.exitCode()).isZero();
         assertThat(failure.getMessage())
-                .contains("[--interval=INTERVAL]", "[--env-memory | --no-env-memory]", "[remote] enforce")
+                .contains("[--interval=INTERVAL]", "[--env-memory]", "[remote] enforce")
                 .containsPattern("--no-env-memory +GENV_ENFORCER_ENV_MEMORY=off\n")
                 .containsPattern("-l, --username=USERNAME +GENV_ENFORCER_REMOTE_USERNAME\n");
     }
