@@ -15,6 +15,7 @@ import java.util.stream.Stream;
 import org.jboss.logmanager.ExtFormatter;
 import org.jboss.logmanager.ExtHandler;
 import org.jboss.logmanager.ExtLogRecord;
+import org.jboss.logmanager.handlers.ConsoleHandler;
 
 /** The journal of systemd as the reader of the log: it takes the priority of each line from a prefix, see sd-daemon(3). */
 @Singleton
@@ -68,12 +69,14 @@ final class Journal {
         }
     }
 
-    /** A handler may write by others. */
+    /** A handler may write by others. Those of files, syslog and sockets stay as they are. */
     private static void addPriorities(Handler handler) {
         if (handler instanceof ExtHandler of) {
             Stream.of(of.getHandlers()).forEach(Journal::addPriorities);
         }
-        if (handler.getFormatter() instanceof ExtFormatter formatter && !(formatter instanceof PriorityFormatter)) {
+        if (handler instanceof ConsoleHandler
+                && handler.getFormatter() instanceof ExtFormatter formatter
+                && !(formatter instanceof PriorityFormatter)) {
             handler.setFormatter(new PriorityFormatter(formatter));
         }
     }

@@ -121,7 +121,8 @@ public record MailSender(NoticeText text, Addresses addresses, MailServer server
             Duration timeout) {
         private static final int SUBMISSIONS_PORT = 465;
         /** As many words as fit into 78 characters, or else one, and the blank after them, if the line goes on. */
-        private static final Pattern LONG_LINE = Pattern.compile("(?m)(?=[^\n]{79})([^\n]{1,78}(?= )|[^ \n]+) ");
+        private static final Pattern LONG_LINE =
+                Pattern.compile("(?m)(?:^|\\G)(?=[^\n]{79})([^\n]{1,78}(?= )| *[^ \n]++) ");
 
         private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
         /** Replies of RFC 4954 that concern the login, and no mail. An administrator can correct the password while mails wait. */

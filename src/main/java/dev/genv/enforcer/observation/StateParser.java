@@ -216,9 +216,8 @@ public final class StateParser {
         var command = holder.stat() instanceof Reading.Value<Bytes>(var stat)
                 ? ProcStat.tryParse(stat.text()).map(known -> " (" + known.command() + ")")
                 : Optional.<String>empty();
-        var user = holder.uid() instanceof Reading.Value<Long>(var uid)
-                ? " of uid " + uid
-                : ", whose user cannot be read";
+        var user =
+                holder.uid() instanceof Reading.Value<Long>(var uid) ? " of uid " + uid : ", whose user cannot be read";
         return "process %d%s%s".formatted(holder.pid(), command.orElse(""), user);
     }
 

@@ -1,5 +1,7 @@
 package dev.genv.enforcer.api.security;
 
+import static java.util.Objects.requireNonNull;
+
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.WatchedFile;
 import io.quarkus.micrometer.runtime.export.handlers.PrometheusHandler;
@@ -43,12 +45,16 @@ public class ApiTls implements KeyStoreProvider, TrustStoreProvider, HttpServerO
     public static final String NAME = "api";
 
     private static final Logger LOG = Logger.getLogger(ApiTls.class);
+    private static final String NO_ANSWER = "their file system does not answer";
 
     private final Optional<TlsFiles> files;
     /** A file system may not answer, and then no more than one thread waits for it. */
     private final Semaphore reading = new Semaphore(1);
 
-    private volatile @Nullable Certificates latest;
+    private volatile @Nullable Certificates used;
+    /** The former reading. */
+    private @Nullable Certificates latest;
+
     private String problem = "";
     /** How often in succession the files had this problem. */
     private int failures;
@@ -64,17 +70,14 @@ public class ApiTls implements KeyStoreProvider, TrustStoreProvider, HttpServerO
             return null;
         }
         if (!reading.tryAcquire()) {
-            throw new UnusableTlsFilesException(new IOException("the files do not answer"));
+            report(NO_ANSWER);
+            throw new UnusableTlsFilesException(new IOException(NO_ANSWER));
         }
         try {
-            var before = latest;
             var read = files.get().load(vertx);
-            latest = read;
             failures = 0;
-            if (before != null && !before.hasContentOf(read)) {
-                LOG.info("The API uses the new TLS certificates");
-            }
-            return read.ofServer();
+            use(read);
+            return requireNonNull(used).ofServer();
         } catch (IOException e) {
             report(String.valueOf(e.getMessage()));
             throw new UnusableTlsFilesException(e);
@@ -83,8 +86,21 @@ public class ApiTls implements KeyStoreProvider, TrustStoreProvider, HttpServerO
         }
     }
 
+    /** Uses what two readings have: a single one may have a part of a change. */
+    private void use(Certificates read) {
+        var before = used;
+        var isSettled = latest != null && latest.hasContentOf(read);
+        latest = read;
+        if (before == null) {
+            used = read;
+        } else if (isSettled && !before.hasContentOf(read)) {
+            used = read;
+            LOG.info("The API uses the new TLS certificates");
+        }
+    }
+
     /** Logs a problem once, and only if two readings have it: those of a single one may be a part of a change. */
-    private void report(String reason) {
+    private synchronized void report(String reason) {
         failures = reason.equals(problem) ? failures + 1 : 1;
         problem = reason;
         if (failures == 2) {
@@ -94,13 +110,13 @@ public class ApiTls implements KeyStoreProvider, TrustStoreProvider, HttpServerO
 
     @Override
     public @Nullable TrustStoreAndTrustOptions getTrustStore(Vertx vertx) {
-        var read = latest;
+        var read = used;
         return read == null ? null : read.ofClientAuthorities();
     }
 
     @Override
     public void customizeHttpsServer(HttpServerOptions options) {
-        var read = latest;
+        var read = used;
         if (read != null && read.ofClientAuthorities() != null) {
             options.setClientAuth(ClientAuth.REQUIRED);
         }

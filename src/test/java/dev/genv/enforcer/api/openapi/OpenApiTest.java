@@ -137,7 +137,11 @@ class OpenApiTest {
                 schema.getValue().path("properties").properties().forEach(each -> {
                     var described = each.getValue().toString();
                     var isNullable = described.contains("\"null\"") || described.contains(",null]");
-                    assertThat(each.getValue().path("description").asText().toLowerCase(Locale.ROOT).contains("null"))
+                    assertThat(each.getValue()
+                                    .path("description")
+                                    .asText()
+                                    .toLowerCase(Locale.ROOT)
+                                    .contains("null"))
                             .as("%s.%s: %s", name, each.getKey(), described)
                             .isEqualTo(isNullable);
                 });

@@ -127,6 +127,7 @@ class ApiTlsTest {
                     .contains("The API keeps its former TLS certificates")
                     .contains(key + ": expected the RSA or EC key of the certificate in " + certificate);
             Files.writeString(key, second.keyPem());
+            assertThat(used(tls)).as("a single reading").isEqualTo(first.pem());
             assertThat(used(tls)).isEqualTo(second.pem());
             assertThat(log.lines().getLast()).contains("The API uses the new TLS certificates");
             assertThat(used(tls)).isEqualTo(second.pem());
@@ -170,7 +171,7 @@ class ApiTlsTest {
         Thread.ofPlatform().daemon().start(waiting);
         assertThat(isAsked.await(HANG.toSeconds(), TimeUnit.SECONDS)).isTrue();
 
-        assertThatThrownBy(() -> tls.getKeyStore(VERTX)).hasMessage("the files do not answer");
+        assertThatThrownBy(() -> tls.getKeyStore(VERTX)).hasMessage("their file system does not answer");
 
         answers.countDown();
         assertThatThrownBy(() -> waiting.get(HANG.toSeconds(), TimeUnit.SECONDS))

@@ -43,7 +43,8 @@ class ClientIT extends NodeSuite {
             assertThat(described.post("/plan", "{}").path("actions"))
                     .as("audit mode")
                     .isEmpty();
-            assertThat(described.post("/plan", "{\"policy\": {\"non_env_processes\": true}}")
+            assertThat(described
+                            .post("/plan", "{\"policy\": {\"non_env_processes\": true}}")
                             .at("/actions/0/pid")
                             .asInt())
                     .isEqualTo(stray.pid());

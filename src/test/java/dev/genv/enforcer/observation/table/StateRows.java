@@ -183,8 +183,7 @@ final class StateRows {
                             + WITHOUT_LOCK),
             row("genv's lock held by a process whose user is unknown", machine -> {
                         machine.holdLock(900, ALICE);
-                        Files.writeString(
-                                machine.process(900, ALICE).file("status"), "Name:\tpython\nUid:\tnobody\n");
+                        Files.writeString(machine.process(900, ALICE).file("status"), "Name:\tpython\nUid:\tnobody\n");
                     })
                     .problem("LOCK_TIMEOUT: genv.lock is held by another program, for longer than 250 ms: process 900"
                             + " (python), whose user cannot be read"
