@@ -319,7 +319,12 @@ class PrivilegeTableTest {
             new StateFiles(machine.state)
                     .env("a", ALICE, null, null, pids.getFirst())
                     .env("b", BOB, null, null, Integer.parseInt(arguments[3]))
-                    .env("e", EXEMPT, null, null, pids.get(Role.EXEMPT.ordinal()))
+                    .env(
+                            "e",
+                            EXEMPT,
+                            null,
+                            null,
+                            pids.get(List.of(Role.values()).indexOf(Role.EXEMPT)))
                     .device(0, "a", "b")
                     .device(1, "b", "e")
                     .write();
