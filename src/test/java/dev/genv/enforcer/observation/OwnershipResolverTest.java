@@ -123,6 +123,18 @@ class OwnershipResolverTest {
                 .containsExactly(true, true, false, false);
     }
 
+    /** The environment is named after a shell, or not; 20 is a process of another user, and the uid of 99 is unknown. */
+    @Test
+    void ownerIsProvenByAllLivePidsAndTheShell() {
+        assertThat(resolve(
+                        environmentOfBob(),
+                        env("10").user("bob").uid(BOB).pids(10),
+                        env("20").user("bob").uid(BOB).pids(10),
+                        environmentOfBob().pids(10, 99)))
+                .extracting(Environment::isProven)
+                .containsExactly(true, true, false, false);
+    }
+
     private static EnvBuilder environmentOfBob() {
         return env("b").user("bob").uid(BOB).pids(10);
     }
