@@ -372,7 +372,7 @@ class OpenApiTest {
                 api.at("/components/schemas/Rule/properties/name"),
                 api.at("/components/schemas/Planned/properties/rules/items"));
         assertThat(Stream.of(named, parameters, others).flatMap(each -> each))
-                .hasSizeGreaterThan(8)
+                .hasSizeGreaterThan(7)
                 .allSatisfy(
                         schema -> assertThat(schema.path("$ref").asText()).isEqualTo("#/components/schemas/RuleName"));
     }
