@@ -186,11 +186,11 @@ final class CommandLine {
                     }
                 }
             }
-            List<String> its = words.getValue();
-            if (!its.contains("enforce") || !List.of("enforce", "remote").containsAll(its)) {
-                throw error("Unknown command '%s': expected [remote] enforce".formatted(String.join(" ", its)));
+            List<String> commands = words.getValue();
+            if (!commands.contains("enforce") || !List.of("enforce", "remote").containsAll(commands)) {
+                throw error("Unknown command '%s': expected [remote] enforce".formatted(String.join(" ", commands)));
             }
-            if (its.contains("remote") && !isRemote(settings)) {
+            if (commands.contains("remote") && !isRemote(settings)) {
                 throw error("Missing required option: --host or --hostfile");
             }
             return settings;

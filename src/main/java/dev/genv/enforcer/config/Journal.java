@@ -71,8 +71,8 @@ final class Journal {
 
     /** A handler may write by others. Those of files, syslog and sockets stay as they are. */
     private static void addPriorities(Handler handler) {
-        if (handler instanceof ExtHandler of) {
-            Stream.of(of.getHandlers()).forEach(Journal::addPriorities);
+        if (handler instanceof ExtHandler outer) {
+            Stream.of(outer.getHandlers()).forEach(Journal::addPriorities);
         }
         if (handler instanceof ConsoleHandler
                 && handler.getFormatter() instanceof ExtFormatter formatter

@@ -128,9 +128,7 @@ public final class ActionLog {
                         termination == null ? "-" : termination.process().pid(),
                         termination == null ? "-" : termination.process().id().startTime(),
                         Objects.requireNonNullElse(action.uid(), "-"),
-                        done.planned().user().isEmpty()
-                                ? "-"
-                                : SafeText.quote(done.planned().user()),
+                        done.planned().user().map(SafeText::quote).orElse("-"),
                         termination == null
                                 ? "-"
                                 : SafeText.quote(termination.process().command()),

@@ -182,7 +182,10 @@ final class MemoryRules {
         });
     }
 
-    /** Adds a finding for each machine with a process to terminate or one that is leaving, or else for the one with the most memory of the user. */
+    /**
+     * Adds a finding for each machine with a process to terminate or one that is leaving, or else for the one with the most memory of the
+     * user.
+     */
     private static void addUser(String user, List<MemoryUse> uses, Memory allowed, RuleCheck check) {
         var chosen = new MemoryVictims(check.ending());
         chosen.add(allowed, uses);

@@ -7,7 +7,6 @@ import dev.genv.enforcer.policy.Action.Signal;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -51,10 +50,8 @@ public record Plan(List<Violation> violations, List<PlannedAction> actions, List
         }
 
         /** The user whose violation it ends, as text that the user may have chosen; empty if nobody is known. */
-        public String user() {
-            return causes.isEmpty()
-                    ? ""
-                    : Objects.requireNonNullElse(causes.getFirst().countedUser(), "");
+        public Optional<String> user() {
+            return causes.stream().findFirst().map(Violation::countedUser);
         }
 
         /** The process that it terminates; empty if it terminates none. */

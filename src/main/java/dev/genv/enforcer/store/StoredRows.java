@@ -59,13 +59,13 @@ final class StoredRows {
      */
     private static final class FittingRows {
         /** A row, and the bytes of the rows of its share from the latest to this one. */
-        private record Fitting(long number, long id, long bytes, long upto) {}
+        private record Fitting(long number, long id, long bytes, long latestBytes) {}
 
         private final int most;
         private final long maxBytes;
         private final Map<Share, Long> bytesOfShares = new HashMap<>();
-        private final PriorityQueue<Fitting> rows =
-                new PriorityQueue<>(Comparator.comparingLong(Fitting::upto).reversed());
+        private final PriorityQueue<Fitting> rows = new PriorityQueue<>(
+                Comparator.comparingLong(Fitting::latestBytes).reversed());
         private long read;
         private long total;
         /** What does not fit: later rows of a share with as many bytes do not fit either. */
@@ -77,16 +77,16 @@ final class StoredRows {
         }
 
         void add(long id, long bytes, Share share) {
-            var upto = bytesOfShares.merge(share, bytes, Long::sum);
-            if (upto >= tooMany) {
+            var latestBytes = bytesOfShares.merge(share, bytes, Long::sum);
+            if (latestBytes >= tooMany) {
                 return;
             }
-            rows.add(new Fitting(read++, id, bytes, upto));
+            rows.add(new Fitting(read++, id, bytes, latestBytes));
             total += bytes;
             while (rows.size() > most || total > maxBytes) {
                 var last = rows.remove();
                 total -= last.bytes();
-                tooMany = last.upto();
+                tooMany = last.latestBytes();
             }
         }
 
@@ -116,7 +116,7 @@ final class StoredRows {
                     action.type(),
                     row.result().outcome().label(),
                     detail,
-                    row.planned().user(),
+                    row.planned().user().orElse(""),
                     action.uid(),
                     action.environmentId().isEmpty() ? null : SafeText.bounded(action.environmentId()),
                     RecordJson.text(action.devices()),

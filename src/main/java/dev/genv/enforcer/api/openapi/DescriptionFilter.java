@@ -32,8 +32,8 @@ import org.jboss.jandex.Type;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Adds to the description of the API what the Java types say and what repeats: which fields can be null and which are always present, the names
- * of the rules, and the errors of every operation. It runs when the service is built.
+ * Adds to the description of the API what the Java types say and what repeats: which fields can be null and which are always present,
+ * the names of the rules, and the errors of every operation. It runs when the service is built.
  */
 @OpenApiFilter(stages = RunStage.BUILD)
 public class DescriptionFilter implements OASFilter {

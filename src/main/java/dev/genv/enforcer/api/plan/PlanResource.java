@@ -69,8 +69,7 @@ public class PlanResource {
             content =
                     @Content(mediaType = MediaType.APPLICATION_JSON, schema = @Schema(implementation = PlanView.class)))
     public InputStream plan(InputStream body, @Context RoutingContext request, @Context UriInfo uri) {
-        // A parameter such as a period must not be ignored: an answer about the present would look like one about the
-        // past.
+        // With an ignored period, an answer about the present would look like one about the past.
         var _ = new QueryParameters(uri.getQueryParameters(), Set.of());
         try (var _ = Slot.hold(request).orElseThrow(() -> new ApiException(503, "the client has left"))) {
             return write(check(new PlanRequest(body, PlanMemory.largestTree())));

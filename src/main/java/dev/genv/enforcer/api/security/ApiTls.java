@@ -75,7 +75,6 @@ public class ApiTls implements KeyStoreProvider, TrustStoreProvider, HttpServerO
         }
         try {
             var read = files.get().load(vertx);
-            failures = 0;
             use(read);
             return requireNonNull(used).ofServer();
         } catch (IOException e) {
@@ -87,7 +86,8 @@ public class ApiTls implements KeyStoreProvider, TrustStoreProvider, HttpServerO
     }
 
     /** Uses what two readings have: a single one may have a part of a change. */
-    private void use(Certificates read) {
+    private synchronized void use(Certificates read) {
+        failures = 0;
         var before = used;
         var isSettled = latest != null && latest.hasContentOf(read);
         latest = read;

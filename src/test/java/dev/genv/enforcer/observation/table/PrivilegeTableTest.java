@@ -359,7 +359,7 @@ class PrivilegeTableTest {
 
     /**
      * Returns the pids that would be terminated with any of the settings, with the rules that ask for it. No process computed for a long time on
-     * the second device, and whoever holds both devices holds one too many.
+     * the second device, and a user of both devices holds one too many.
      */
     static Map<Integer, Set<String>> terminations(Snapshot snapshot) {
         var day = Duration.ofDays(1);
