@@ -11,7 +11,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -46,10 +45,8 @@ public final class GpuQuery {
     private static final String HIDDEN = "a process on a MIG device is hidden from an unprivileged container";
     private static final int MAX_PROBLEMS = 100;
     private static final int LONGEST_SHOWN = 200;
-    /** A line of an answer has at least three fields; what nvidia-smi says besides has no two commas. */
-    private static final Pattern ROW = Pattern.compile("[^,]*,[^,]*,.*");
-
-    private static final Pattern MEBIBYTES = Pattern.compile("[0-9]{1,12}");
+    private static final int MOST_DIGITS_OF_INDEX = 6;
+    private static final int MOST_DIGITS_OF_MEMORY = 12;
 
     private GpuQuery() {}
 
@@ -80,9 +77,13 @@ public final class GpuQuery {
 
     /** Whether nvidia-smi reports that there are no devices, as opposed to devices without processes. */
     public static boolean foundNoDevices(ToolOutput output) {
-        return (output.exitCode() == 0 || output.exitCode() == NO_DEVICES_EXIT_CODE)
+        if (output.exitCode() != 0 && output.exitCode() != NO_DEVICES_EXIT_CODE) {
+            return false;
+        }
+        var printed = output.stdout().text();
+        return (printed.contains(NO_DEVICES) || output.stderr().text().contains(NO_DEVICES))
                 && reason(output).equals(NO_DEVICES)
-                && output.stdout().text().lines().noneMatch(GpuQuery::isRow);
+                && printed.lines().noneMatch(GpuQuery::isRow);
     }
 
     /**
@@ -99,8 +100,9 @@ public final class GpuQuery {
         return denied && output.exitCode() != 0 ? Optional.of(message(output)) : Optional.empty();
     }
 
+    /** A line of an answer has at least three fields; what nvidia-smi says besides has no two commas. */
     private static boolean isRow(String line) {
-        return ROW.matcher(line).matches();
+        return line.indexOf(',', line.indexOf(',') + 1) > line.indexOf(',');
     }
 
     /** Returns why a query failed: a line that is no row, wherever it stands, because the rows of other GPUs may come first. */
@@ -136,7 +138,16 @@ public final class GpuQuery {
     /** Returns the memory in a field; null if it is none, such as {@code [N/A]}. */
     public static @Nullable Memory mebibytes(String field) {
         var text = field.strip();
-        return MEBIBYTES.matcher(text).matches() ? Memory.ofMebibytes(Long.parseLong(text)) : null;
+        return isNumber(text, MOST_DIGITS_OF_MEMORY) ? Memory.ofMebibytes(Long.parseLong(text)) : null;
+    }
+
+    private static boolean isNumber(String text, int mostDigits) {
+        for (var i = 0; i < text.length(); i++) {
+            if (text.charAt(i) < '0' || text.charAt(i) > '9') {
+                return false;
+            }
+        }
+        return !text.isEmpty() && text.length() <= mostDigits;
     }
 
     /** Adds the problem that an invalid line shows. */
@@ -192,25 +203,37 @@ public final class GpuQuery {
         /** Parses the answer to {@link #PROCESSES}; an invalid line is a problem. */
         public static GpuLines parse(List<String> text) {
             var problems = new ArrayList<Problem>();
-            var lines = text.stream()
-                    .flatMap(line -> GpuLine.parse(line, problems).stream())
-                    .toList();
-            return new GpuLines(lines, List.copyOf(problems));
+            var lines = new ArrayList<GpuLine>();
+            for (var line : text) {
+                var parsed = GpuLine.parse(line);
+                if (parsed == null) {
+                    addInvalid(problems, line);
+                } else {
+                    lines.add(parsed);
+                }
+            }
+            return new GpuLines(List.copyOf(lines), List.copyOf(problems));
         }
     }
 
     /** A process on a device; the memory is null if the driver does not report it. */
     public record GpuLine(String uuid, int pid, @Nullable Memory memory) {
-        private static final Pattern LINE = Pattern.compile("([^,]*),\\s*([1-9][0-9]{0,8})\\s*,([^,]*)");
+        private static final int MOST_DIGITS = 9;
 
-        private static Optional<GpuLine> parse(String line, List<Problem> problems) {
-            var match = LINE.matcher(line);
-            if (!match.matches()) {
-                addInvalid(problems, line);
-                return Optional.empty();
+        /** Null if it is no such line. */
+        private static @Nullable GpuLine parse(String line) {
+            var first = line.indexOf(',');
+            var second = line.indexOf(',', first + 1);
+            if (second <= first || line.indexOf(',', second + 1) >= 0) {
+                return null;
             }
-            return Optional.of(
-                    new GpuLine(match.group(1).strip(), Integer.parseInt(match.group(2)), mebibytes(match.group(3))));
+            var pid = line.substring(first + 1, second).strip();
+            return pid.startsWith("0") || !isNumber(pid, MOST_DIGITS)
+                    ? null
+                    : new GpuLine(
+                            line.substring(0, first).strip(),
+                            Integer.parseInt(pid),
+                            mebibytes(line.substring(second + 1)));
         }
     }
 
@@ -226,7 +249,7 @@ public final class GpuQuery {
                 var fields =
                         Arrays.stream(line.split(",", -1)).map(String::strip).toList();
                 if (fields.size() != 3
-                        || !fields.get(0).matches("[0-9]{1,6}")
+                        || !isNumber(fields.get(0), MOST_DIGITS_OF_INDEX)
                         || fields.get(1).startsWith("[")) { // such as [GPU is lost], which identifies no device
                     addInvalid(problems, line);
                     continue;

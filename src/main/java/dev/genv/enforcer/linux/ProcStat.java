@@ -2,8 +2,8 @@ package dev.genv.enforcer.linux;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.Optional;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param threads their number (field 20)
  * @param startTime in clock ticks since boot (field 22)
  * @param relations fields 4 and 6
- * @param addresses fields 48 to 51; null if the kernel shows zeros instead
+ * @param addresses fields 45 to 51; null if the kernel shows zeros instead
  */
 public record ProcStat(
         String command,
@@ -25,44 +25,104 @@ public record ProcStat(
         Relations relations,
         @Nullable Addresses addresses) {
     private static final int KERNEL_THREAD = 0x0020_0000;
-    // Fields are numbered from 1; the third is the first one after the name.
-    private static final int CUT = 3;
-    private static final Pattern SEPARATOR = Pattern.compile("[ \n]");
 
     /** Its parent, and the process that began its session, by their pids. */
     public record Relations(int parent, int session) {}
 
     /**
-     * Where arguments and environment of a program are in its memory. The kernel shows zeros instead, without an error, if the reader may not
-     * trace the process (PTRACE_MODE_READ of ptrace(2)), if it is exiting or in execve, if this thread has exited, or for a kernel thread. A
-     * process cannot set them to 0.
+     * Where a program is in its memory: its initialized data, its heap, its arguments and its environment. The kernel shows zeros instead, without
+     * an error, if the reader may not trace the process (PTRACE_MODE_READ of ptrace(2)), if it is exiting or in execve, if this thread has exited,
+     * or for a kernel thread. A process cannot set them to 0.
      */
-    public record Addresses(long argumentsBegin, long argumentsEnd, long environmentBegin, long environmentEnd) {
+    public record Addresses(
+            long dataBegin,
+            long dataEnd,
+            long heapBegin,
+            long argumentsBegin,
+            long argumentsEnd,
+            long environmentBegin,
+            long environmentEnd) {
         /** Whether an environment of this size is where execve(2) wrote it: directly after the arguments. */
         boolean areOfExecve(long size) {
             return environmentBegin == argumentsEnd && environmentEnd - environmentBegin == size;
         }
     }
 
-    public static ProcStat parse(String text) throws IOException {
+    public static ProcStat parse(byte[] stat) throws IOException {
         // The name is in parentheses and may contain any character, spaces and parentheses included.
-        var open = text.indexOf('(');
-        var close = text.lastIndexOf(')');
-        if (open < 0 || close < open) {
-            throw new IOException("stat has an unknown form");
+        var open = 0;
+        while (open < stat.length && stat[open] != '(') {
+            open++;
         }
-        try {
-            var fields = SEPARATOR.split(text.substring(close + 2), 0);
-            return new ProcStat(
-                    text.substring(open + 1, close),
-                    text.charAt(close + 2),
-                    Long.parseLong(fields[9 - CUT]),
-                    Long.parseLong(fields[20 - CUT]),
-                    Long.parseLong(fields[22 - CUT]),
-                    new Relations(Integer.parseInt(fields[4 - CUT]), Integer.parseInt(fields[6 - CUT])),
-                    addresses(fields));
-        } catch (IndexOutOfBoundsException | NumberFormatException e) {
-            throw new IOException("stat has an unknown form", e);
+        var close = stat.length - 1;
+        while (close > open && stat[close] != ')') {
+            close--;
+        }
+        if (close <= open || close + 2 >= stat.length) {
+            throw Fields.unknownForm();
+        }
+        var fields = new Fields(stat, close + 2);
+        var command = new String(stat, open + 1, close - open - 1, StandardCharsets.UTF_8);
+        var relations = new Relations((int) fields.number(4), (int) fields.number(6));
+        return new ProcStat(
+                command,
+                (char) stat[close + 2],
+                fields.number(9),
+                fields.number(20),
+                fields.number(22),
+                relations,
+                addresses(fields));
+    }
+
+    private static @Nullable Addresses addresses(Fields fields) throws IOException {
+        var found = new Addresses(
+                fields.number(45),
+                fields.number(46),
+                fields.number(47),
+                fields.number(48),
+                fields.number(49),
+                fields.number(50),
+                fields.number(51));
+        return found.environmentEnd == 0 ? null : found; // execve(2) writes it last
+    }
+
+    /** The fields after the name, which are read once and in their order. */
+    private static final class Fields {
+        private static final int MOST_DIGITS = 18;
+
+        private final byte[] stat;
+        private int at;
+        /** The number of the field that begins here, from 1 on as in proc_pid_stat(5); the third is the first one after the name. */
+        private int field = 3;
+
+        Fields(byte[] stat, int start) {
+            this.stat = stat;
+            at = start;
+        }
+
+        static IOException unknownForm() {
+            return new IOException("stat has an unknown form");
+        }
+
+        long number(int wanted) throws IOException {
+            for (; field < wanted; field++) {
+                while (at < stat.length && stat[at] != ' ') {
+                    at++;
+                }
+                at++;
+            }
+            var isNegative = at < stat.length && stat[at] == '-';
+            var start = isNegative ? at + 1 : at;
+            var end = start;
+            var number = 0L;
+            while (end < stat.length && stat[end] >= '0' && stat[end] <= '9') {
+                number = 10 * number + stat[end++] - '0';
+            }
+            var isWhole = end < stat.length && (stat[end] == ' ' || stat[end] == '\n');
+            if (!isWhole || end == start || end - start > MOST_DIGITS) {
+                throw unknownForm();
+            }
+            return isNegative ? -number : number;
         }
     }
 
@@ -75,19 +135,10 @@ public record ProcStat(
         return addresses != null && addresses.equals(after.addresses) && addresses.areOfExecve(size);
     }
 
-    private static @Nullable Addresses addresses(String[] fields) {
-        var found = new Addresses(
-                Long.parseUnsignedLong(fields[48 - CUT]),
-                Long.parseUnsignedLong(fields[49 - CUT]),
-                Long.parseUnsignedLong(fields[50 - CUT]),
-                Long.parseUnsignedLong(fields[51 - CUT]));
-        return found.environmentEnd == 0 ? null : found; // execve(2) writes it last
-    }
-
-    /** Empty if the text has an unknown form. */
-    public static Optional<ProcStat> tryParse(String text) {
+    /** Empty if the bytes have an unknown form. */
+    public static Optional<ProcStat> tryParse(byte[] stat) {
         try {
-            return Optional.of(parse(text));
+            return Optional.of(parse(stat));
         } catch (IOException e) {
             return Optional.empty();
         }
@@ -112,26 +163,61 @@ public record ProcStat(
         /** The result for a field that is missing or has another form. */
         public static final long NONE = -1;
 
-        // Lines end only with a line feed (flag d): a name can contain a carriage return.
-        private static final Pattern REAL_UID = Pattern.compile("(?dm)^Uid:[\t ]*([0-9]{1,10})[\t \n]");
-        private static final Pattern NAMESPACE_PIDS =
-                Pattern.compile("(?dm)^NSpid:[\t ]*([0-9]+(?:[\t ]+[0-9]+)*)[\t ]*$");
+        private static final byte[] UID = "Uid:".getBytes(StandardCharsets.US_ASCII);
+
+        private static final byte[] NAMESPACE_PIDS = "NSpid:".getBytes(StandardCharsets.US_ASCII);
+        private static final int MOST_DIGITS = 10;
 
         private ProcStatus() {}
 
         public static long realUid(byte[] status) {
-            return number(REAL_UID, status);
+            var start = value(status, UID);
+            var end = start;
+            var uid = 0L;
+            while (end < status.length && isDigit(status[end])) {
+                uid = 10 * uid + status[end++] - '0';
+            }
+            var isWhole = end < status.length && (isBlank(status[end]) || status[end] == '\n');
+            return isWhole && end > start && end - start <= MOST_DIGITS ? uid : NONE;
         }
 
         /** Returns the pids in the PID namespaces, the innermost one last; empty if the field is missing or has another form. */
         public static Optional<String> namespacePids(byte[] status) {
-            var match = NAMESPACE_PIDS.matcher(new String(status, StandardCharsets.UTF_8));
-            return match.find() ? Optional.of(match.group(1)) : Optional.empty();
+            var start = value(status, NAMESPACE_PIDS);
+            var end = start;
+            while (end < status.length && (isDigit(status[end]) || isBlank(status[end]))) {
+                end++;
+            }
+            var isWhole = end == status.length || status[end] == '\n';
+            var pids = new String(status, start, end - start, StandardCharsets.US_ASCII).strip();
+            return isWhole && !pids.isEmpty() ? Optional.of(pids) : Optional.empty();
         }
 
-        private static long number(Pattern field, byte[] status) {
-            var match = field.matcher(new String(status, StandardCharsets.ISO_8859_1));
-            return match.find() ? Long.parseLong(match.group(1)) : NONE;
+        /** Returns where the value of a field begins; the end of the file if there is no such field. Lines end only with a line feed. */
+        private static int value(byte[] status, byte[] field) {
+            for (int start = 0, end; start < status.length; start = end + 1) {
+                end = start;
+                while (end < status.length && status[end] != '\n') {
+                    end++;
+                }
+                if (end - start >= field.length
+                        && Arrays.equals(status, start, start + field.length, field, 0, field.length)) {
+                    start += field.length;
+                    while (start < end && isBlank(status[start])) {
+                        start++;
+                    }
+                    return start;
+                }
+            }
+            return status.length;
+        }
+
+        private static boolean isDigit(byte character) {
+            return character >= '0' && character <= '9';
+        }
+
+        private static boolean isBlank(byte character) {
+            return character == ' ' || character == '\t';
         }
     }
 }

@@ -5,6 +5,7 @@ import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.model.Ternary;
 import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
@@ -16,12 +17,10 @@ record Ancestors(Map<Integer, ObservedProcess> byPid) {
     private static final int FIRST_PROCESS = 1;
 
     /** Leaves out the processes that changed while they were read: they are unknown. */
-    static Ancestors of(HostFacts facts) {
-        return of(Stream.of(facts.processes(), facts.ancestors())
-                .flatMap(List<ProcessFacts>::stream)
-                .flatMap(each -> ProcessIdentity.of(each) instanceof ProcessIdentity.Present(var process)
-                        ? Stream.of(process)
-                        : Stream.empty()));
+    static Ancestors of(Collection<ProcessIdentity> listed, List<ProcessFacts> others) {
+        return of(Stream.concat(listed.stream(), others.stream().map(ProcessIdentity::of))
+                .flatMap(each ->
+                        each instanceof ProcessIdentity.Present(var process) ? Stream.of(process) : Stream.empty()));
     }
 
     static Ancestors of(Stream<ObservedProcess> processes) {

@@ -5,11 +5,9 @@ import dev.genv.enforcer.gpu.GpuQuery.GpuDevices;
 import dev.genv.enforcer.gpu.GpuQuery.GpuLine;
 import dev.genv.enforcer.gpu.GpuQuery.GpuLines;
 import dev.genv.enforcer.gpu.GpuQuery.ToolException;
-import dev.genv.enforcer.host.HostFacts;
 import dev.genv.enforcer.host.HostFacts.GpuFacts;
 import dev.genv.enforcer.host.HostFacts.GpuFacts.ToolOutput;
 import dev.genv.enforcer.host.HostFacts.MachineFacts;
-import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Memory;
@@ -29,7 +27,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -258,19 +255,19 @@ public record GpuReport(
         /**
          * Decides it for a report. If that is missing, nothing is forgotten. If it is incomplete, nothing is forgotten of the pids in the last
          * complete one: the lines of a GPU that cannot be read now may contain them.
+         *
+         * @param byPid the processes of the report
          */
-        Present observe(GpuReport report, HostFacts facts, Findings findings) {
-            if (facts.machine().isAnotherBoot(boot)) {
-                boot = facts.machine().bootId();
+        Present observe(
+                GpuReport report, MachineFacts machine, Map<Integer, ProcessIdentity> byPid, Findings findings) {
+            if (machine.isAnotherBoot(boot)) {
+                boot = machine.bootId();
                 latestStarts = Map.of(); // start times count from the boot
                 lastComplete = Set.of();
             }
             if (report.missing().contains(SnapshotPart.PROCESSES)) {
                 return new Present(List.of(), report);
             }
-            var beforeListing = facts.machine().beforeListing();
-            var byPid = facts.processes().stream()
-                    .collect(Collectors.toMap(ProcessFacts::pid, Function.identity(), (first, _) -> first));
             var present = new ArrayList<ObservedProcess>();
             var starts = new HashMap<Integer, Long>();
             var gone = new HashSet<Integer>();
@@ -280,7 +277,7 @@ public record GpuReport(
                 if (latest != null) {
                     starts.put(pid, latest);
                 }
-                switch (ProcessIdentity.of(Objects.requireNonNull(byPid.get(pid)))) {
+                switch (Objects.requireNonNull(byPid.get(pid))) {
                     case ProcessIdentity.Gone _ -> {
                         starts.put(pid, NONE);
                         gone.add(pid);
@@ -298,7 +295,7 @@ public record GpuReport(
                             // It may have been started and listed after the clock was read. The next observation shows
                             // it.
                             starts.put(pid, start);
-                            if (start <= beforeListing) {
+                            if (start <= machine.beforeListing()) {
                                 present.add(process);
                             }
                         }

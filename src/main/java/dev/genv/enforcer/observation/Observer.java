@@ -67,6 +67,7 @@ public final class Observer {
     private final ObserverSettings settings;
     private final GpuHistory gpus = new GpuHistory();
     private final ReportedProcesses reportedProcesses = new ReportedProcesses();
+    private final Workloads workloads = new Workloads();
     private final UnreadProcesses unread = new UnreadProcesses();
     private final AccountReader accountReader;
     private final RecordedNames recordedNames = new RecordedNames();
@@ -110,14 +111,16 @@ public final class Observer {
         var report = gpuReport(facts, privileges);
         findings.addAll(report.problems());
         report.missing().forEach(findings::miss);
-        var present = reportedProcesses.observe(report, facts, findings);
+        workloads.beginObservation();
+        var identities = ProcessIdentity.byPid(facts.processes());
+        var present = reportedProcesses.observe(report, facts.machine(), identities, findings);
         unread.observe(facts.processes(), findings);
         var state = stateParser.parse(facts.earlierState(), facts.state());
         var live = LiveState.of(state, facts.liveness(), immunity.exempt(), findings);
         recordedNames.observe(live.environments());
         var devices = live.devices(report.devices(), findings);
         var excuses = new Excuses(live.environments(), devices, !findings.isMissing(SnapshotPart.ATTACHMENTS));
-        var ancestors = Ancestors.of(facts);
+        var ancestors = Ancestors.of(identities.values(), facts.ancestors());
         var observed = new HashSet<ProcessId>();
         BiFunction<ObservedProcess, List<DeviceUsage>, GpuProcess> resolver = (process, usage) -> {
             observed.add(process.id());
@@ -192,7 +195,7 @@ public final class Observer {
             Findings findings) {
         var decision = memberships.decide(process, ancestors);
         var membership = live.resolve(decision.membership(), process.pid(), findings);
-        var workload = Workloads.of(process.facts().cgroup());
+        var workload = workloads.interpret(process.facts().cgroup());
         var owner = accounts.ownerOf(process.uid(), process.facts().uidMap());
         var rangeOwner = accounts.subordinateUids().rangeOwnerOf(process.uid());
         if (owner == null && process.uid() != null && workload.inContainerOfRoot() != Ternary.YES) {

@@ -12,14 +12,14 @@ import dev.genv.enforcer.linux.ProcStat.Relations;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Ternary;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** The identity of a process: start time, real uid, environ. */
 public sealed interface ProcessIdentity {
-    Pattern NAMESPACE_PIDS = Pattern.compile("[0-9]+(?:\\s+[0-9]+)*");
-
     /** It has exited, a zombie included, or another process has its pid now. */
     record Gone() implements ProcessIdentity {}
 
@@ -28,13 +28,22 @@ public sealed interface ProcessIdentity {
 
     record Present(ObservedProcess process) implements ProcessIdentity {}
 
+    /** Returns the processes by their pids; of two with the same pid the first one. */
+    static Map<Integer, ProcessIdentity> byPid(List<ProcessFacts> processes) {
+        var byPid = new HashMap<Integer, ProcessIdentity>();
+        for (var process : processes) {
+            byPid.computeIfAbsent(process.pid(), _ -> of(process));
+        }
+        return byPid;
+    }
+
     /** Combines the facts of a process. They belong together only if it was the same process before and after. */
     static ProcessIdentity of(ProcessFacts facts) {
         if (isAbsent(facts.before()) || isAbsent(facts.after())) {
             return new Gone();
         }
         var before = stat(facts.before());
-        var after = stat(facts.after());
+        var after = facts.after() == facts.before() ? before : stat(facts.after());
         if (before.isEmpty() || after.isEmpty()) {
             return new Unreadable(reason(before.isEmpty() ? facts.before() : facts.after()));
         }
@@ -57,10 +66,20 @@ public sealed interface ProcessIdentity {
 
     /** Returns the number of PID namespaces; null if it is unknown. */
     private static @Nullable Integer namespaces(Reading<Bytes> pids) {
-        return pids instanceof Reading.Value<Bytes>(var content)
-                        && NAMESPACE_PIDS.matcher(content.text()).matches()
-                ? Integer.valueOf(content.text().split("\\s+").length)
-                : null;
+        if (!(pids instanceof Reading.Value<Bytes>(var content))) {
+            return null;
+        }
+        var count = 0;
+        var isInNumber = false;
+        for (var character : content.array()) {
+            var isDigit = character >= '0' && character <= '9';
+            if (!isDigit && character != ' ' && character != '\t') {
+                return null;
+            }
+            count += isDigit && !isInNumber ? 1 : 0;
+            isInNumber = isDigit;
+        }
+        return count == 0 ? null : count;
     }
 
     /** Whether a process has certainly exited; a zombie has. */
@@ -76,7 +95,7 @@ public sealed interface ProcessIdentity {
     }
 
     private static Optional<ProcStat> stat(Reading<Bytes> reading) {
-        return reading instanceof Reading.Value<Bytes>(var bytes) ? ProcStat.tryParse(bytes.text()) : Optional.empty();
+        return reading instanceof Reading.Value<Bytes>(var bytes) ? ProcStat.tryParse(bytes.array()) : Optional.empty();
     }
 
     private static String reason(Reading<Bytes> stat) {
@@ -180,8 +199,8 @@ public sealed interface ProcessIdentity {
             if (environ.thread() == null) {
                 return ofThread(environ, before, after);
             }
-            var first = ProcStat.tryParse(environ.thread().before().text());
-            var last = ProcStat.tryParse(environ.thread().after().text());
+            var first = ProcStat.tryParse(environ.thread().before().array());
+            var last = ProcStat.tryParse(environ.thread().after().array());
             return first.isPresent() && last.isPresent()
                     ? ofThread(environ, first.get(), last.get())
                     : unavailable(unreadable("the stat of its thread has an unknown form"));

@@ -214,7 +214,7 @@ public final class StateParser {
             return "process %d, which has exited; a child of it may still hold the lock".formatted(holder.pid());
         }
         var command = holder.stat() instanceof Reading.Value<Bytes>(var stat)
-                ? ProcStat.tryParse(stat.text()).map(known -> " (" + known.command() + ")")
+                ? ProcStat.tryParse(stat.array()).map(known -> " (" + known.command() + ")")
                 : Optional.<String>empty();
         var user =
                 holder.uid() instanceof Reading.Value<Long>(var uid) ? " of uid " + uid : ", whose user cannot be read";

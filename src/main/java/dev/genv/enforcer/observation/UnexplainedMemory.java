@@ -1,16 +1,17 @@
 package dev.genv.enforcer.observation;
 
+import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.Snapshot.Unexplained;
 import dev.genv.enforcer.model.SnapshotPart;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
  * Counts for each device in how many observations in a row more memory was used than its listed processes explain. A single observation
@@ -74,9 +75,10 @@ final class UnexplainedMemory {
     private void count(GpuReport report) {
         var before = Map.copyOf(excesses);
         excesses.clear();
+        var uses = uses(report);
         for (var device : report.memory()) {
             var last = before.get(device.uuid());
-            rest(device, report)
+            rest(device, uses)
                     .filter(rest -> rest.compareTo(tolerated) > 0)
                     .ifPresent(now -> excesses.put(
                             device.uuid(),
@@ -89,8 +91,9 @@ final class UnexplainedMemory {
     }
 
     private static Set<Integer> unknown(GpuReport report) {
+        var uses = uses(report);
         return report.memory().stream()
-                .filter(device -> rest(device, report).isEmpty())
+                .filter(device -> rest(device, uses).isEmpty())
                 .map(GpuReport.DeviceMemory::index)
                 .collect(Collectors.toUnmodifiableSet());
     }
@@ -99,16 +102,21 @@ final class UnexplainedMemory {
      * Returns the memory of a device that its listed processes do not explain. Empty if it is unknown: also if the memory of one of the
      * processes is, because that may be all of it.
      */
-    private static Optional<Memory> rest(GpuReport.DeviceMemory device, GpuReport report) {
-        var uses = report.usage().values().stream()
-                .flatMap(List::stream)
-                .filter(use -> use.device() == device.index())
-                .toList();
-        if (device.used() == null || uses.stream().anyMatch(use -> use.memory() == null)) {
-            return Optional.empty();
+    private static Optional<Memory> rest(GpuReport.DeviceMemory device, Map<Integer, DeviceUsage> uses) {
+        var use = uses.getOrDefault(device.index(), new DeviceUsage(device.index(), Memory.ZERO));
+        return device.used() == null || use.memory() == null
+                ? Optional.empty()
+                : Optional.of(device.used().minus(use.memory()));
+    }
+
+    /** Returns the use of each device by all processes. */
+    private static Map<Integer, DeviceUsage> uses(GpuReport report) {
+        var uses = new HashMap<Integer, DeviceUsage>();
+        for (var ofProcess : report.usage().values()) {
+            for (var use : ofProcess) {
+                uses.merge(use.device(), use, DeviceUsage::plus);
+            }
         }
-        var explained =
-                uses.stream().flatMap(use -> Stream.ofNullable(use.memory())).reduce(Memory.ZERO, Memory::plus);
-        return Optional.of(device.used().minus(explained));
+        return uses;
     }
 }

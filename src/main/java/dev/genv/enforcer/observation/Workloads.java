@@ -8,6 +8,8 @@ import dev.genv.enforcer.model.GpuProcess.Workload.Container;
 import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
 import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
 import dev.genv.enforcer.model.SafeText;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
@@ -50,7 +52,23 @@ final class Workloads {
     /** The beginning of the line of version 2, which the kernel writes last. */
     private static final String UNIFIED = "0::";
 
-    private Workloads() {}
+    /** What the last observation and this one asked for: most processes stay in their cgroups. */
+    private Map<Reading<Bytes>, Workload> before = Map.of();
+
+    private Map<Reading<Bytes>, Workload> known = new HashMap<>();
+
+    void beginObservation() {
+        before = known;
+        known = new HashMap<>();
+    }
+
+    /** Interprets a file, unless the last observation did. */
+    Workload interpret(Reading<Bytes> cgroup) {
+        return known.computeIfAbsent(cgroup, _ -> {
+            var earlier = before.get(cgroup);
+            return earlier == null ? of(cgroup) : earlier;
+        });
+    }
 
     /** Interprets {@code /proc/PID/cgroup}, see cgroups(7). With version 1, some hierarchies show more than others. */
     static Workload of(Reading<Bytes> cgroup) {

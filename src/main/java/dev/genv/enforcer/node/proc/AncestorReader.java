@@ -83,7 +83,7 @@ public final class AncestorReader {
     }
 
     private static Optional<ProcStat> stat(Reading<Bytes> stat) {
-        return stat instanceof Reading.Value<Bytes>(var bytes) ? ProcStat.tryParse(bytes.text()) : Optional.empty();
+        return stat instanceof Reading.Value<Bytes>(var bytes) ? ProcStat.tryParse(bytes.array()) : Optional.empty();
     }
 
     /** Finds the ancestors of a process, and returns those whose environs may decide where it belongs. */

@@ -205,7 +205,7 @@ public final class ProcFs {
     }
 
     private static ProcStat stat(byte[] content) throws IOException {
-        return ProcStat.parse(new String(content, StandardCharsets.UTF_8));
+        return ProcStat.parse(content);
     }
 
     /**

@@ -189,13 +189,13 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
     }
 
     private static Optional<ProcStat> stat(Reading<Bytes> stat) {
-        return stat instanceof Reading.Value<Bytes>(var bytes) ? ProcStat.tryParse(bytes.text()) : Optional.empty();
+        return stat instanceof Reading.Value<Bytes>(var bytes) ? ProcStat.tryParse(bytes.array()) : Optional.empty();
     }
 
     private Reading<EnvironFacts> environ(ProcessId process, long uid, ProcStat stat) throws IOException {
         if (stat.hasEnded()) {
             var read = proc.environOfAThread(process, uid);
-            var thread = ProcStat.parse(read.before().text());
+            var thread = ProcStat.parse(read.before().array());
             var environ = read.environ().array();
             var isTitle = isTitle(environ, process, read.thread(), uid, thread);
             return Reading.of(environ(environ, isTitle, new ThreadStats(read.before(), read.after())));

@@ -107,7 +107,7 @@ final class HostMemory {
 
     private static Optional<ProcStat> stat(ProcessFacts process) {
         return process.before() instanceof Reading.Value<Bytes>(var text)
-                ? ProcStat.tryParse(text.text())
+                ? ProcStat.tryParse(text.array())
                 : Optional.empty();
     }
 

@@ -223,7 +223,7 @@ class PrivilegeTableTest {
 
         /** Otherwise the test shows nothing. */
         void assertStartedByShell(String environment) throws IOException {
-            assertThat(ProcStat.parse(Files.readString(PROC.resolve(pid + "/stat")))
+            assertThat(ProcStat.parse(Files.readAllBytes(PROC.resolve(pid + "/stat")))
                             .relations()
                             .parent())
                     .isEqualTo(shell.pid());
@@ -253,7 +253,7 @@ class PrivilegeTableTest {
 
     /** The state of the first thread. */
     private static char state(int pid) throws IOException {
-        return ProcStat.parse(Files.readString(PROC.resolve("%d/task/%1$d/stat".formatted(pid))))
+        return ProcStat.parse(Files.readAllBytes(PROC.resolve("%d/task/%1$d/stat".formatted(pid))))
                 .state();
     }
 

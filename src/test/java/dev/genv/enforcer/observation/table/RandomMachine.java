@@ -176,7 +176,7 @@ final class RandomMachine {
             }
             return;
         }
-        var stat = ProcStat.parse(Files.readString(process.file("stat")));
+        var stat = ProcStat.parse(Files.readAllBytes(process.file("stat")));
         var hasMemory = !stat.hasEnded() && !stat.isKernelThread(); // otherwise its arguments are empty
         var name = random.pick(List.of("environ", "cgroup", "uid_map", "exe", hasMemory ? "cmdline" : "exe"));
         Files.deleteIfExists(process.file(name));

@@ -183,7 +183,7 @@ final class PythonMachine {
     /** Adds to the request that SIGTERM is sent to a process. */
     void orderSignal(int pid) throws IOException {
         var stat = Path.of(proc, Integer.toString(pid), "stat");
-        orderSignal(pid, ProcStat.parse(Files.readString(stat)).startTime());
+        orderSignal(pid, ProcStat.parse(Files.readAllBytes(stat)).startTime());
     }
 
     void orderSignal(int pid, long startTime) {
