@@ -41,6 +41,8 @@ public final class FileCalls {
     /** The kernel's own limit. */
     private static final int MAX_GROUPS = 65_536;
 
+    private static final int RLIMIT_NOFILE = 7;
+
     private static final int LOCK_EX = 2;
     private static final int LOCK_NB = 4;
     private static final int STATX_BASIC_STATS_AND_BTIME = 0xfff;
@@ -49,6 +51,9 @@ public final class FileCalls {
             NativeFunction.variadic("openat", 3, JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT);
     private static final NativeFunction CLOSE = NativeFunction.of("close", JAVA_INT, JAVA_INT);
     static final NativeFunction READ = NativeFunction.of("read", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG);
+    private static final NativeFunction PREAD =
+            NativeFunction.of("pread", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_LONG);
+    private static final NativeFunction GETRLIMIT = NativeFunction.of("getrlimit", JAVA_INT, JAVA_INT, ADDRESS);
     private static final NativeFunction WRITE = NativeFunction.of("write", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG);
     private static final NativeFunction FSYNC = NativeFunction.of("fsync", JAVA_INT, JAVA_INT);
     private static final NativeFunction GETEUID = NativeFunction.of("geteuid", JAVA_INT);
@@ -96,6 +101,16 @@ public final class FileCalls {
             }
         }
         return groups;
+    }
+
+    /** Returns how many descriptors this process may have. */
+    public static long mostDescriptors() throws Errno {
+        try (var arena = Arena.ofConfined()) {
+            var limits = arena.allocate(JAVA_LONG, 2);
+            GETRLIMIT.call(RLIMIT_NOFILE, limits);
+            var most = limits.getAtIndex(JAVA_LONG, 0);
+            return most < 0 ? Long.MAX_VALUE : most; // RLIM_INFINITY
+        }
     }
 
     /** Does not follow a link. */
@@ -257,6 +272,31 @@ public final class FileCalls {
                 return file.read(limit);
             } catch (Errno e) {
                 throw e.of(path);
+            }
+        }
+
+        /** Opens such a file. */
+        public static Descriptor openKernelFile(String path) throws IOException {
+            try {
+                return new Descriptor(FileCalls.open(AT_FDCWD, path, O_RDONLY, 0));
+            } catch (Errno e) {
+                throw e.of(path);
+            }
+        }
+
+        /** Reads the beginning of such a file, which the kernel makes anew for each reading from its beginning. */
+        public byte[] readFromStart(int limit) throws Errno {
+            var buffer = BUFFERS.get();
+            byte[] content = {};
+            while (true) {
+                var wanted = Math.min(BUFFER, limit - content.length);
+                var count = (int) PREAD.call(number, buffer, (long) wanted, (long) content.length);
+                var size = content.length;
+                content = Arrays.copyOf(content, size + count);
+                MemorySegment.copy(buffer, JAVA_BYTE, 0, content, size, count);
+                if (count < wanted || content.length == limit) {
+                    return content; // the kernel returns as much as there is
+                }
             }
         }
 

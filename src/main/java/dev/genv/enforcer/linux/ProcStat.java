@@ -165,20 +165,31 @@ public record ProcStat(
 
         private static final byte[] UID = "Uid:".getBytes(StandardCharsets.US_ASCII);
 
+        private static final byte[] PROCESS = "Tgid:".getBytes(StandardCharsets.US_ASCII);
+        private static final byte[] THREAD = "Pid:".getBytes(StandardCharsets.US_ASCII);
         private static final byte[] NAMESPACE_PIDS = "NSpid:".getBytes(StandardCharsets.US_ASCII);
         private static final int MOST_DIGITS = 10;
 
         private ProcStatus() {}
 
         public static long realUid(byte[] status) {
-            var start = value(status, UID);
+            return number(status, UID);
+        }
+
+        /** Whether it is that of a process, and not that of one of its other threads. */
+        public static boolean isOfProcess(byte[] status) {
+            return number(status, PROCESS) == number(status, THREAD);
+        }
+
+        private static long number(byte[] status, byte[] field) {
+            var start = value(status, field);
             var end = start;
-            var uid = 0L;
+            var number = 0L;
             while (end < status.length && isDigit(status[end])) {
-                uid = 10 * uid + status[end++] - '0';
+                number = 10 * number + status[end++] - '0';
             }
             var isWhole = end < status.length && (isBlank(status[end]) || status[end] == '\n');
-            return isWhole && end > start && end - start <= MOST_DIGITS ? uid : NONE;
+            return isWhole && end > start && end - start <= MOST_DIGITS ? number : NONE;
         }
 
         /** Returns the pids in the PID namespaces, the innermost one last; empty if the field is missing or has another form. */

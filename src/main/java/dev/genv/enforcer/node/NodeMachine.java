@@ -134,7 +134,9 @@ public final class NodeMachine implements Machine, Closeable {
                 ancestors,
                 differs ? earlierState : null,
                 stateFacts,
-                liveness.read(differs ? List.of(earlierState.envs(), stateFacts.envs()) : List.of(stateFacts.envs())),
+                liveness.read(
+                        differs ? List.of(earlierState.envs(), stateFacts.envs()) : List.of(stateFacts.envs()),
+                        processFacts),
                 check.enforcers(),
                 interest.verified().stream()
                         .map(id -> new VerifiedProcess(id.pid(), proc.statBytes(id.pid())))
@@ -143,6 +145,7 @@ public final class NodeMachine implements Machine, Closeable {
 
     @Override
     public void close() {
+        processes.close();
         state.close();
     }
 

@@ -43,7 +43,7 @@ public sealed interface ProcessIdentity {
             return new Gone();
         }
         var before = stat(facts.before());
-        var after = facts.after() == facts.before() ? before : stat(facts.after());
+        var after = facts.after().equals(facts.before()) ? before : stat(facts.after());
         if (before.isEmpty() || after.isEmpty()) {
             return new Unreadable(reason(before.isEmpty() ? facts.before() : facts.after()));
         }

@@ -27,15 +27,14 @@ class FileFormatsTest {
 
     private static final long ORDINARY = 4194304;
     private static final ProcStat.Relations RELATIONS = new ProcStat.Relations(16868, 14857);
-    private static final ProcStat.Addresses ADDRESSES =
-            new ProcStat.Addresses(
-                    93869744958736L,
-                    93869744960000L,
-                    93869901148160L,
-                    140727971764955L,
-                    140727971764963L,
-                    140727971764963L,
-                    140727971766249L);
+    private static final ProcStat.Addresses ADDRESSES = new ProcStat.Addresses(
+            93869744958736L,
+            93869744960000L,
+            93869901148160L,
+            140727971764955L,
+            140727971764963L,
+            140727971764963L,
+            140727971766249L);
 
     private static ProcStat parse(String text) throws IOException {
         return ProcStat.parse(text.getBytes(StandardCharsets.UTF_8));
@@ -57,8 +56,7 @@ class FileFormatsTest {
     @ParameterizedTest
     @CsvSource({"R, false", "D, false", "Z, true", "X, true", "x, true"})
     void exitedStatesCountAsZombie(String state, boolean zombie) throws IOException {
-        assertThat(parse(TEXT.formatted("sleep", state, ORDINARY)).isZombie())
-                .isEqualTo(zombie);
+        assertThat(parse(TEXT.formatted("sleep", state, ORDINARY)).isZombie()).isEqualTo(zombie);
     }
 
     /** Of uid 100005 in the range of uid 1003, as the kernel aligns the columns. */
@@ -97,11 +95,19 @@ class FileFormatsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "812", "812 python S 1", "812 )python( S 1 1", "812 (python)", "812 (python) S 1 1 1", "812 (python) S 1 x 1 0 -1 1 133 0 0 0 0 0 0 0 20 0 1 0 4 5", "812 (python) S -"})
+    @ValueSource(
+            strings = {
+                "",
+                "812",
+                "812 python S 1",
+                "812 )python( S 1 1",
+                "812 (python)",
+                "812 (python) S 1 1 1",
+                "812 (python) S 1 x 1 0 -1 1 133 0 0 0 0 0 0 0 20 0 1 0 4 5",
+                "812 (python) S -"
+            })
     void refusesOtherFormats(String text) {
-        assertThatThrownBy(() -> parse(text))
-                .isInstanceOf(IOException.class)
-                .hasMessageStartingWith("stat has ");
+        assertThatThrownBy(() -> parse(text)).isInstanceOf(IOException.class).hasMessageStartingWith("stat has ");
     }
 
     /** The kernel writes a line break in a name as two characters. */

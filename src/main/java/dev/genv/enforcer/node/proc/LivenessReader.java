@@ -3,9 +3,11 @@ package dev.genv.enforcer.node.proc;
 import dev.genv.enforcer.genv.EnvsFile;
 import dev.genv.enforcer.genv.GenvJson;
 import dev.genv.enforcer.genv.UnreadableException;
+import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts.Kernels;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts.LiveProcess;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.host.StateFacts.StateFile;
@@ -30,19 +32,23 @@ import org.jspecify.annotations.Nullable;
 /** Finds the processes and Jupyter kernels that {@code envs.json} lists. */
 public record LivenessReader(ProcFs proc) {
     private static final LivenessFacts NOTHING_LISTED = new LivenessFacts(Reading.of(List.of()), Kernels.NONE);
+    /** Up to this number of pids, it is faster to look each up than to list all processes. */
+    private static final int MOST_LOOKED_UP = 1000;
+
     /**
      * Reads the facts.
      *
      * @param readings of {@code envs.json}; nothing is read for a file that cannot be parsed
+     * @param observed the processes on the GPUs, which this observation has just read
      */
-    public LivenessFacts read(List<StateFile> readings) {
+    public LivenessFacts read(List<StateFile> readings, List<ProcessFacts> observed) {
         var environments =
                 readings.stream().flatMap(envs -> environments(envs).stream()).toList();
         if (environments.isEmpty()) {
             return NOTHING_LISTED;
         }
         try {
-            var processes = processes(environments);
+            var processes = processes(environments, observed);
             var running = processes.stream().map(LiveProcess::pid).collect(Collectors.toSet());
             return new LivenessFacts(Reading.of(processes), kernels(environments, running));
         } catch (IOException e) {
@@ -61,17 +67,29 @@ public record LivenessReader(ProcFs proc) {
     }
 
     /** A process whose status cannot be read exists, because the kernel lists it. */
-    private List<LiveProcess> processes(List<Environment> environments) throws IOException {
-        var listed = environments.stream()
-                .flatMap(environment -> environment.pids().stream())
-                .collect(Collectors.toCollection(HashSet::new));
-        environments.forEach(environment -> environment.shell().ifPresent(listed::add));
-        listed.retainAll(Set.copyOf(proc.pids())); // users choose how many pids they list
+    private List<LiveProcess> processes(List<Environment> environments, List<ProcessFacts> observed)
+            throws IOException {
+        var listed = new HashSet<Integer>();
+        for (var environment : environments) {
+            listed.addAll(environment.pids());
+            environment.shell().ifPresent(listed::add);
+        }
         var processes = new ArrayList<LiveProcess>();
+        for (var process : observed) {
+            if (process.after() instanceof Reading.Value<Bytes>
+                    && process.uid() instanceof Reading.Value<Long>(var uid)
+                    && listed.remove(process.pid())) {
+                processes.add(new LiveProcess(process.pid(), uid));
+            }
+        }
+        if (listed.size() > MOST_LOOKED_UP) {
+            listed.retainAll(Set.copyOf(proc.pids())); // users choose how many pids they list
+        }
         for (var pid : listed) {
             try {
                 var status = proc.status(pid);
-                if (status != null) {
+                // The directory of a thread is there too, although /proc does not list it.
+                if (status != null && ProcStatus.isOfProcess(status)) {
                     var uid = ProcStatus.realUid(status);
                     processes.add(new LiveProcess(pid, uid == ProcStatus.NONE ? null : uid));
                 }

@@ -34,7 +34,7 @@ public final class ProcFs {
     /** More than the kernel's limit for the environ of a new process. */
     static final int LARGEST_ENVIRON = 8 << 20;
 
-    private static final int LARGEST_OTHER = 1 << 20;
+    static final int LARGEST_OTHER = 1 << 20;
 
     private static final Pattern NUMBER = Pattern.compile("[1-9][0-9]{0,8}");
 
@@ -72,6 +72,10 @@ public final class ProcFs {
         return stat.isEmpty()
                 ? Optional.empty()
                 : Optional.of(new Candidate(new ProcessId(pid, stat.get().startTime()), realUid(pid)));
+    }
+
+    KnownPrograms knownPrograms() {
+        return new KnownPrograms(root);
     }
 
     public MachineFiles machine() {

@@ -24,6 +24,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
@@ -32,15 +33,10 @@ import java.util.Set;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.ToIntFunction;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Reads the facts of a process.
- *
- * @param nanos as {@link System#nanoTime}
- */
-public record ProcessReader(ProcFs proc, LongSupplier nanos) {
+/** Reads the facts of processes. One thread at a time uses it. */
+public final class ProcessReader implements AutoCloseable {
     private static final int LARGEST_PAGE = 64 << 10;
 
     private static final Reading<EnvironFacts> NO_TIME = Reading.failed(Failure.NO_TIME, Hangable.NO_TIME);
@@ -51,12 +47,24 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
      */
     static final Duration TIME = Duration.ofSeconds(4);
 
+    private final ProcFs proc;
+    private final LongSupplier nanos;
+    private final KnownPrograms known;
+
     public ProcessReader(ProcFs proc) {
         this(proc, System::nanoTime);
     }
 
+    /** @param nanos as {@link System#nanoTime} */
+    ProcessReader(ProcFs proc, LongSupplier nanos) {
+        this.proc = proc;
+        this.nanos = nanos;
+        known = proc.knownPrograms();
+    }
+
     /**
-     * Reads several processes, as {@link #read} does, and returns them in this order. Environs for which no time is left are not read.
+     * Reads several processes, as {@link #read} does, and returns them in this order. Environs for which no time is left are not read, nor are
+     * those of processes that run the same program as in the last observation.
      *
      * @param first the processes that are read before the others of their owners
      */
@@ -64,11 +72,64 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
         var inOrder = new LinkedHashSet<>(first);
         inOrder.retainAll(Set.copyOf(pids));
         inOrder.addAll(pids);
-        var begun = inOrder.stream().map(this::begin).toList();
-        var byPid =
-                inTurns(begun, process -> process.uid, TIME, turn -> read(turn.process(), true, turn.inTime())).stream()
-                        .collect(Collectors.toMap(ProcessFacts::pid, Function.identity()));
+        known.retain(inOrder);
+        var byPid = new HashMap<Integer, ProcessFacts>();
+        var others = new ArrayList<Begun>();
+        for (var pid : inOrder) {
+            var again = readAgain(pid);
+            if (again == null) {
+                others.add(begin(pid));
+            } else {
+                byPid.put(pid, again);
+            }
+        }
+        for (var facts : inTurns(others, process -> process.uid, TIME, this::read)) {
+            byPid.put(facts.pid(), facts);
+            known.remember(facts);
+        }
         return pids.stream().map(pid -> Objects.requireNonNull(byPid.get(pid))).toList();
+    }
+
+    /** Reads what changes while a process runs one program; null if it is not known to run the same one. */
+    private @Nullable ProcessFacts readAgain(int pid) {
+        var program = known.find(pid);
+        if (program == null) {
+            return null;
+        }
+        try {
+            var uid = uid(Bytes.of(program.status()));
+            var cgroup = Bytes.of(program.cgroup());
+            var uidMap = uidMap(pid);
+            // If it still exists, it had its pid when the other files were read.
+            var stat = program.statOfSameProgram();
+            if (stat != null && uid instanceof Reading.Value<Long>) {
+                var before = program.facts();
+                var now = Reading.of(stat);
+                return new ProcessFacts(
+                        pid,
+                        now,
+                        uid,
+                        before.environ(),
+                        before.executable(),
+                        Reading.of(cgroup),
+                        before.namespacePids(),
+                        before.parent(),
+                        uidMap,
+                        now);
+            }
+        } catch (IOException e) {
+            // It has exited, and another process may have its pid.
+        }
+        known.forget(pid);
+        return null;
+    }
+
+    private Reading<Bytes> uidMap(int pid) {
+        return reading(() -> Reading.of(Bytes.of(ProcFs.read(proc.file(pid, "uid_map"), UidMap.LARGEST))));
+    }
+
+    private ProcessFacts read(Turn<Begun> turn) {
+        return read(turn.process(), true, turn.inTime());
     }
 
     /** Reads something of several processes in turns of their owners, and returns it in that order. */
@@ -166,9 +227,7 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
                 withProgram ? cgroup(pid) : ProcessFacts.skipped(),
                 process.namespacePids,
                 withProgram ? Reading.of(parent(stat.get().relations().parent())) : ProcessFacts.skipped(),
-                withProgram
-                        ? reading(() -> Reading.of(Bytes.of(ProcFs.read(proc.file(pid, "uid_map"), UidMap.LARGEST))))
-                        : ProcessFacts.skipped(),
+                withProgram ? uidMap(pid) : ProcessFacts.skipped(),
                 proc.statBytes(pid));
     }
 
@@ -231,5 +290,10 @@ public record ProcessReader(ProcFs proc, LongSupplier nanos) {
                 isLong ? Sha256.hex(id) : "",
                 Environ.isWellFormed(bytes) && !isTitle,
                 thread);
+    }
+
+    @Override
+    public void close() {
+        known.close();
     }
 }

@@ -140,7 +140,7 @@ class NodeObservationFuzzTest {
                 AncestorReader.read(reader, processes),
                 null,
                 state,
-                new LivenessReader(proc).read(List.of(state.envs())),
+                new LivenessReader(proc).read(List.of(state.envs()), processes),
                 EnforcerFacts.NONE,
                 List.of());
         return new Observer(settings).observe(facts, Set.of(), false, 0);
