@@ -53,6 +53,8 @@ public final class FileCalls {
     static final NativeFunction READ = NativeFunction.of("read", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG);
     private static final NativeFunction PREAD =
             NativeFunction.of("pread", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_LONG);
+    private static final NativeFunction READLINK =
+            NativeFunction.of("readlink", JAVA_LONG, ADDRESS, ADDRESS, JAVA_LONG);
     private static final NativeFunction GETRLIMIT = NativeFunction.of("getrlimit", JAVA_INT, JAVA_INT, ADDRESS);
     private static final NativeFunction WRITE = NativeFunction.of("write", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG);
     private static final NativeFunction FSYNC = NativeFunction.of("fsync", JAVA_INT, JAVA_INT);
@@ -110,6 +112,29 @@ public final class FileCalls {
             GETRLIMIT.call(RLIMIT_NOFILE, limits);
             var most = limits.getAtIndex(JAVA_LONG, 0);
             return most < 0 ? Long.MAX_VALUE : most; // RLIM_INFINITY
+        }
+    }
+
+    /** A link that names a namespace, as in {@code /proc/PID/ns}. It is read again and again. */
+    public static final class NamespaceLink {
+        private static final int LONGEST = 64;
+
+        private final MemorySegment path;
+
+        public NamespaceLink(String path) {
+            this.path = Arena.ofAuto().allocateFrom(path);
+        }
+
+        /** Returns the number of the namespace, which no other one has as long as a process is in it. */
+        public long number() throws Errno {
+            var text = Descriptor.BUFFERS.get();
+            var length = READLINK.call(path, text, (long) LONGEST);
+            var number = 0L;
+            for (var i = 0L; i < length; i++) {
+                var character = text.get(JAVA_BYTE, i);
+                number = character >= '0' && character <= '9' ? 10 * number + character - '0' : number;
+            }
+            return number;
         }
     }
 
@@ -284,20 +309,15 @@ public final class FileCalls {
             }
         }
 
-        /** Reads the beginning of such a file, which the kernel makes anew for each reading from its beginning. */
-        public byte[] readFromStart(int limit) throws Errno {
+        /**
+         * Reads the beginning of such a file, which the kernel makes anew for each reading from its beginning. Returns how many bytes it has: as
+         * many as fit, or all.
+         */
+        public int readFromStart(byte[] content) throws Errno {
             var buffer = BUFFERS.get();
-            byte[] content = {};
-            while (true) {
-                var wanted = Math.min(BUFFER, limit - content.length);
-                var count = (int) PREAD.call(number, buffer, (long) wanted, (long) content.length);
-                var size = content.length;
-                content = Arrays.copyOf(content, size + count);
-                MemorySegment.copy(buffer, JAVA_BYTE, 0, content, size, count);
-                if (count < wanted || content.length == limit) {
-                    return content; // the kernel returns as much as there is
-                }
-            }
+            var count = (int) PREAD.call(number, buffer, (long) Math.min(BUFFER, content.length), 0L);
+            MemorySegment.copy(buffer, JAVA_BYTE, 0, content, 0, count);
+            return count;
         }
 
         public int number() {

@@ -173,28 +173,33 @@ public record ProcStat(
         private ProcStatus() {}
 
         public static long realUid(byte[] status) {
-            return number(status, UID);
+            return realUid(status, status.length);
+        }
+
+        /** The same of the first bytes. */
+        public static long realUid(byte[] status, int size) {
+            return number(status, size, UID);
         }
 
         /** Whether it is that of a process, and not that of one of its other threads. */
         public static boolean isOfProcess(byte[] status) {
-            return number(status, PROCESS) == number(status, THREAD);
+            return number(status, status.length, PROCESS) == number(status, status.length, THREAD);
         }
 
-        private static long number(byte[] status, byte[] field) {
-            var start = value(status, field);
+        private static long number(byte[] status, int size, byte[] field) {
+            var start = value(status, size, field);
             var end = start;
             var number = 0L;
-            while (end < status.length && isDigit(status[end])) {
+            while (end < size && isDigit(status[end])) {
                 number = 10 * number + status[end++] - '0';
             }
-            var isWhole = end < status.length && (isBlank(status[end]) || status[end] == '\n');
+            var isWhole = end < size && (isBlank(status[end]) || status[end] == '\n');
             return isWhole && end > start && end - start <= MOST_DIGITS ? number : NONE;
         }
 
         /** Returns the pids in the PID namespaces, the innermost one last; empty if the field is missing or has another form. */
         public static Optional<String> namespacePids(byte[] status) {
-            var start = value(status, NAMESPACE_PIDS);
+            var start = value(status, status.length, NAMESPACE_PIDS);
             var end = start;
             while (end < status.length && (isDigit(status[end]) || isBlank(status[end]))) {
                 end++;
@@ -205,10 +210,10 @@ public record ProcStat(
         }
 
         /** Returns where the value of a field begins; the end of the file if there is no such field. Lines end only with a line feed. */
-        private static int value(byte[] status, byte[] field) {
-            for (int start = 0, end; start < status.length; start = end + 1) {
+        private static int value(byte[] status, int size, byte[] field) {
+            for (int start = 0, end; start < size; start = end + 1) {
                 end = start;
-                while (end < status.length && status[end] != '\n') {
+                while (end < size && status[end] != '\n') {
                     end++;
                 }
                 if (end - start >= field.length
@@ -220,7 +225,7 @@ public record ProcStat(
                     return start;
                 }
             }
-            return status.length;
+            return size;
         }
 
         private static boolean isDigit(byte character) {

@@ -10,12 +10,18 @@ import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.linux.FileCalls.Descriptor;
+import dev.genv.enforcer.linux.FileCalls.NamespaceLink;
 import dev.genv.enforcer.linux.ProcStat;
+import dev.genv.enforcer.linux.ProcStat.ProcStatus;
+import dev.genv.enforcer.linux.UidMap;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -39,9 +45,12 @@ final class KnownPrograms implements AutoCloseable {
     private static final long ADDR_NO_RANDOMIZE = 0x0040000;
 
     private static final int HEXADECIMAL = 16;
+    /** More than the kernel writes for a process that is in few groups. The uid comes before the groups. */
+    private static final int LARGEST = 8 << 10;
 
     private final Path root;
     private final int most;
+    private final byte[] buffer = new byte[LARGEST];
     private final Map<Integer, KnownProgram> programs = new HashMap<>();
 
     /** @param root {@code /proc}; of another directory in tests no process is known */
@@ -67,56 +76,104 @@ final class KnownPrograms implements AutoCloseable {
     }
 
     /** A program that a process was found to run, with its open files. */
-    static final class KnownProgram implements AutoCloseable {
+    private static final class KnownProgram implements AutoCloseable {
+        private final Path folder;
         private final Descriptor stat;
         private final Descriptor status;
         private final Descriptor cgroup;
+        private final NamespaceLink userNamespace;
         private final ProcStat known;
-        private final ProcessFacts facts;
+        /** As they were read last. Environ, executable, parent and PID namespaces are those of the first time. */
+        private ProcessFacts facts;
 
-        private KnownProgram(Path folder, ProcStat known, ProcessFacts facts) throws IOException {
+        private long lastUserNamespace;
+
+        KnownProgram(Path folder, ProcStat known, ProcessFacts facts) throws IOException {
+            this.folder = folder;
             this.known = known;
             this.facts = facts;
-            stat = Descriptor.openKernelFile(folder + "/stat");
+            userNamespace = new NamespaceLink(folder + "/ns/user");
+            var opened = new ArrayList<Descriptor>();
             try {
-                status = Descriptor.openKernelFile(folder + "/status");
-                try {
-                    cgroup = Descriptor.openKernelFile(folder + "/cgroup");
-                } catch (IOException e) {
-                    status.close();
-                    throw e;
+                for (var file : List.of("/stat", "/status", "/cgroup")) {
+                    opened.add(Descriptor.openKernelFile(folder + file));
                 }
             } catch (IOException e) {
-                stat.close();
+                opened.forEach(Descriptor::close);
                 throw e;
             }
+            stat = opened.get(0);
+            status = opened.get(1);
+            cgroup = opened.get(2);
         }
 
-        byte[] status() throws IOException {
-            return status.readFromStart(ProcFs.LARGEST_OTHER);
-        }
-
-        byte[] cgroup() throws IOException {
-            return cgroup.readFromStart(ProcessFacts.LARGEST_CGROUP);
-        }
-
-        /** Returns the present stat; null if the process has exited, runs another program, or has another parent. */
+        /**
+         * Reads what can change while it runs; null if the process has exited, runs another program, or has another parent, or if something is
+         * unknown.
+         *
+         * @param buffer which this overwrites
+         */
         @Nullable
-        Bytes statOfSameProgram() throws IOException {
-            var content = stat.readFromStart(ProcFs.LARGEST_OTHER);
-            var now = ProcStat.parse(content);
-            return !now.hasEnded()
-                            && now.startTime() == known.startTime()
-                            && known.addresses() != null
-                            && known.addresses().equals(now.addresses())
-                            && now.relations().parent() == known.relations().parent()
-                    ? Bytes.of(content)
-                    : null;
+        ProcessFacts readAgain(byte[] buffer) throws IOException {
+            var uid = ProcStatus.realUid(buffer, status.readFromStart(buffer));
+            var group = changed(facts.cgroup(), cgroup, buffer, ProcessFacts.LARGEST_CGROUP);
+            var map = uidMap();
+            // If it still exists, it had its pid when the other files were read.
+            var now = changed(facts.after(), stat, buffer, buffer.length);
+            if (uid == ProcStatus.NONE || (now != facts.after() && !isSameProgram(stat(now)))) {
+                return null;
+            }
+            var isSame = facts.uid().equals(Reading.of(uid))
+                    && group == facts.cgroup()
+                    && map == facts.uidMap()
+                    && now == facts.after()
+                    && now == facts.before();
+            if (!isSame) {
+                facts = new ProcessFacts(
+                        facts.pid(),
+                        now,
+                        Reading.of(uid),
+                        facts.environ(),
+                        facts.executable(),
+                        group,
+                        facts.namespacePids(),
+                        facts.parent(),
+                        map,
+                        now);
+            }
+            return facts;
         }
 
-        /** The facts when its program was found, of which environ, executable, parent and PID namespaces are still true. */
-        ProcessFacts facts() {
-            return facts;
+        /** Returns the same reading if the file has the same content. */
+        private static Reading<Bytes> changed(Reading<Bytes> before, Descriptor file, byte[] buffer, int limit)
+                throws IOException {
+            var size = Math.min(file.readFromStart(buffer), limit);
+            if (before instanceof Reading.Value<Bytes>(var content)
+                    && Arrays.equals(content.array(), 0, content.length(), buffer, 0, size)) {
+                return before;
+            }
+            return Reading.of(Bytes.of(Arrays.copyOf(buffer, size)));
+        }
+
+        private boolean isSameProgram(ProcStat now) {
+            return !now.hasEnded()
+                    && now.startTime() == known.startTime()
+                    && known.addresses() != null
+                    && known.addresses().equals(now.addresses())
+                    && now.relations().parent() == known.relations().parent();
+        }
+
+        /** Returns the same reading in the same namespace, whose map is written only once. */
+        private Reading<Bytes> uidMap() throws IOException {
+            var now = userNamespace.number();
+            if (now == lastUserNamespace
+                    && facts.uidMap() instanceof Reading.Value<Bytes>(var content)
+                    && content.length() > 0) {
+                return facts.uidMap();
+            }
+            var map = Reading.of(Bytes.of(ProcFs.read(folder.resolve("uid_map"), UidMap.LARGEST)));
+            lastUserNamespace = now;
+            return map.equals(facts.uidMap()) ? facts.uidMap() : map;
         }
 
         @Override
@@ -127,13 +184,26 @@ final class KnownPrograms implements AutoCloseable {
         }
     }
 
-    /** Returns the program of a process; null if it is not known. */
+    /** Reads what changes while a process runs one program; null if it is not known to run the same one. */
     @Nullable
-    KnownProgram find(int pid) {
-        return programs.get(pid);
+    ProcessFacts readAgain(int pid) {
+        var program = programs.get(pid);
+        if (program == null) {
+            return null;
+        }
+        try {
+            var facts = program.readAgain(buffer);
+            if (facts != null) {
+                return facts;
+            }
+        } catch (IOException e) {
+            // It has exited, and another process may have its pid.
+        }
+        forget(pid);
+        return null;
     }
 
-    void forget(int pid) {
+    private void forget(int pid) {
         var known = programs.remove(pid);
         if (known != null) {
             known.close();
@@ -158,9 +228,7 @@ final class KnownPrograms implements AutoCloseable {
             }
             var program = new KnownProgram(folder, stat(facts.after()), facts);
             programs.put(facts.pid(), program);
-            if (program.statOfSameProgram() == null) {
-                forget(facts.pid());
-            }
+            readAgain(facts.pid()); // it may have exited before its files were opened
         } catch (IOException e) {
             forget(facts.pid()); // it has exited, or the kernel does not show its personality
         }

@@ -76,7 +76,7 @@ public final class ProcessReader implements AutoCloseable {
         var byPid = new HashMap<Integer, ProcessFacts>();
         var others = new ArrayList<Begun>();
         for (var pid : inOrder) {
-            var again = readAgain(pid);
+            var again = known.readAgain(pid);
             if (again == null) {
                 others.add(begin(pid));
             } else {
@@ -88,40 +88,6 @@ public final class ProcessReader implements AutoCloseable {
             known.remember(facts);
         }
         return pids.stream().map(pid -> Objects.requireNonNull(byPid.get(pid))).toList();
-    }
-
-    /** Reads what changes while a process runs one program; null if it is not known to run the same one. */
-    private @Nullable ProcessFacts readAgain(int pid) {
-        var program = known.find(pid);
-        if (program == null) {
-            return null;
-        }
-        try {
-            var uid = uid(Bytes.of(program.status()));
-            var cgroup = Bytes.of(program.cgroup());
-            var uidMap = uidMap(pid);
-            // If it still exists, it had its pid when the other files were read.
-            var stat = program.statOfSameProgram();
-            if (stat != null && uid instanceof Reading.Value<Long>) {
-                var before = program.facts();
-                var now = Reading.of(stat);
-                return new ProcessFacts(
-                        pid,
-                        now,
-                        uid,
-                        before.environ(),
-                        before.executable(),
-                        Reading.of(cgroup),
-                        before.namespacePids(),
-                        before.parent(),
-                        uidMap,
-                        now);
-            }
-        } catch (IOException e) {
-            // It has exited, and another process may have its pid.
-        }
-        known.forget(pid);
-        return null;
     }
 
     private Reading<Bytes> uidMap(int pid) {
