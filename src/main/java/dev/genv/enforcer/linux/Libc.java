@@ -84,6 +84,10 @@ public final class Libc {
             return variadic(name, NOT_VARIADIC, result, parameters);
         }
 
+        public static boolean exists(String name) {
+            return LINKER.defaultLookup().find(name).isPresent();
+        }
+
         /** Links a function with {@code firstVariadic} fixed parameters. */
         @SuppressWarnings("restricted") // the only place that links native code
         public static NativeFunction variadic(

@@ -3,9 +3,11 @@ package dev.genv.enforcer.node.proc;
 import dev.genv.enforcer.gpu.GpuQuery.ToolException;
 import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts.GpuFacts.ToolOutput;
+import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileTree;
 import dev.genv.enforcer.linux.FileTree.TrustedOwners;
 import dev.genv.enforcer.linux.FileTree.TrustedOwners.UntrustedException;
+import dev.genv.enforcer.linux.SpawnedProcess;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
@@ -15,6 +17,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -22,8 +25,16 @@ import org.jspecify.annotations.Nullable;
 public final class ChildProcess {
     static final String PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
     private static final int LARGEST_OUTPUT = 16 << 20;
-    /** A pipe holds more than nvidia-smi prints, so its output can wait. */
-    private static final long PAUSE_MILLIS = 20;
+    /** The environment of the program. */
+    private static final Map<String, String> ENVIRONMENT = Map.of("PATH", PATH, "LC_ALL", "C", "GENV_BYPASS", "1");
+
+    /**
+     * The time between two looks at the output, which doubles while there is none. A pipe holds more than nvidia-smi prints, so its output
+     * can wait. An interrupt ends the run after one pause.
+     */
+    private static final Duration PAUSE = Duration.ofMillis(20);
+
+    private static final Duration LONGEST_PAUSE = Duration.ofMillis(160);
 
     /** The time in which a killed process exits, unless the kernel keeps it. */
     private static final Duration KILL_TIMEOUT = Duration.ofSeconds(1);
@@ -39,7 +50,7 @@ public final class ChildProcess {
     private @Nullable Process unfinished;
 
     public ChildProcess(String program, Duration timeout) {
-        this(program, timeout, ProcessBuilder::start);
+        this(program, timeout, Starter.PREFERRED);
     }
 
     ChildProcess(String program, Duration timeout, Starter starter) {
@@ -48,8 +59,22 @@ public final class ChildProcess {
         this.starter = starter;
     }
 
+    /** A way to start a program. Both give the program the same, except that Java runs a script without {@code #!} by a shell. */
     interface Starter {
-        Process start(ProcessBuilder builder) throws IOException;
+        Starter POSIX_SPAWN = command -> SpawnedProcess.start(
+                command, ENVIRONMENT.entrySet().stream().map(Object::toString).toList());
+
+        Starter PROCESS_BUILDER = command -> {
+            var builder = new ProcessBuilder(command).directory(new File("/"));
+            builder.redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")));
+            builder.environment().clear();
+            builder.environment().putAll(ENVIRONMENT);
+            return builder.start();
+        };
+
+        Starter PREFERRED = SpawnedProcess.isSupported() ? POSIX_SPAWN : PROCESS_BUILDER;
+
+        Process start(List<String> command) throws IOException;
     }
 
     /**
@@ -71,15 +96,17 @@ public final class ChildProcess {
             var stderr = new Collected(process.getErrorStream());
             // The output is polled: a child of the tool may keep it open forever, and a blocking read would never
             // return.
-            while (!process.waitFor(PAUSE_MILLIS, TimeUnit.MILLISECONDS)) {
-                collect(stdout, stderr);
-                if (System.nanoTime() - deadline > 0) {
+            var pause = PAUSE.toNanos();
+            while (!process.waitFor(pause, TimeUnit.NANOSECONDS)) {
+                var longest = collect(stdout, stderr) ? PAUSE.toNanos() : Math.min(2 * pause, LONGEST_PAUSE.toNanos());
+                pause = Math.min(longest, deadline - System.nanoTime());
+                if (pause <= 0) {
                     throw new ToolException(program + " did not exit within " + timeout.toMillis() + " ms");
                 }
             }
             collect(stdout, stderr);
             return new ToolOutput(process.exitValue(), stdout.read(), stderr.read());
-        } catch (IOException e) {
+        } catch (IOException | IllegalThreadStateException e) {
             throw new ToolException(program + " cannot be read: " + e.getMessage(), e);
         } finally {
             end(process);
@@ -89,10 +116,13 @@ public final class ChildProcess {
     /** Terminates its own children too, as far as they are known, so that they do not accumulate. */
     private static void end(Process process) {
         var isAlive = process.isAlive();
-        if (isAlive) {
-            process.descendants().forEach(ProcessHandle::destroyForcibly);
+        try {
+            if (isAlive) {
+                process.descendants().forEach(ProcessHandle::destroyForcibly); // fails if /proc cannot be opened
+            }
+        } finally {
+            process.destroyForcibly(); // closes its streams too
         }
-        process.destroyForcibly(); // closes its streams too
         try {
             if (isAlive) {
                 process.waitFor(KILL_TIMEOUT); // otherwise the next run would take it for one that hangs
@@ -102,25 +132,22 @@ public final class ChildProcess {
         }
     }
 
-    private void collect(Collected stdout, Collected stderr) throws IOException, ToolException {
+    /** Returns whether there was output. */
+    private boolean collect(Collected stdout, Collected stderr) throws IOException, ToolException {
+        var before = stdout.bytes.size() + stderr.bytes.size();
         if (!stdout.takeWhatIsThere() || !stderr.takeWhatIsThere()) {
             throw new ToolException(program + " printed more than " + LARGEST_OUTPUT + " bytes");
         }
+        return stdout.bytes.size() + stderr.bytes.size() > before;
     }
 
     private Process start(Path found, String... arguments) throws ToolException {
         var command = new ArrayList<>(List.of(found.toString()));
         command.addAll(List.of(arguments));
-        var builder = new ProcessBuilder(command).directory(new File("/"));
-        builder.redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")));
-        builder.environment().clear();
-        builder.environment().put("PATH", PATH);
-        builder.environment().put("LC_ALL", "C");
-        builder.environment().put("GENV_BYPASS", "1");
         try {
-            return starter.start(builder);
+            return starter.start(command);
         } catch (IOException e) {
-            throw new ToolException(program + " cannot be run: " + e.getMessage(), e);
+            throw new ToolException(program + " cannot be run: " + Errno.textOf(e), e);
         }
     }
 
