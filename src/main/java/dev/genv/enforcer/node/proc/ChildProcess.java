@@ -59,7 +59,10 @@ public final class ChildProcess {
         this.starter = starter;
     }
 
-    /** A way to start a program. Both give the program the same, except that Java runs a script without {@code #!} by a shell. */
+    /**
+     * A way to start a program. Java's runs a script without {@code #!} by a shell, passes arguments in the encoding of the locale, and
+     * starts no session, so a process whose parent has exited is not killed.
+     */
     interface Starter {
         Starter POSIX_SPAWN = command -> SpawnedProcess.start(
                 command, ENVIRONMENT.entrySet().stream().map(Object::toString).toList());
