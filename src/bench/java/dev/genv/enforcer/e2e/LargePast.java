@@ -132,7 +132,7 @@ final class LargePast implements AutoCloseable {
                         snapshots[host] = snapshot(host, number);
                     }
                 }
-                recorder.record(cycle(snapshots));
+                recorder.accept(cycle(snapshots));
                 database.call(_ -> true); // waits until it is written
                 passed = passed.plus(INTERVAL);
             }

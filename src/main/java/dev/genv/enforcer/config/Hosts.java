@@ -75,7 +75,7 @@ public class Hosts implements CycleListener {
 
     /** Exits the service as genv's own flag of this name does. */
     @Override
-    public void record(CycleReport report) {
+    public void accept(CycleReport report) {
         if (settings.isRemote() && remote.exitOnError()) {
             report.fleet().snapshots().stream()
                     .filter(host -> !host.isReached())

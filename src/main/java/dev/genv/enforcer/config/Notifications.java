@@ -154,7 +154,7 @@ public class Notifications implements CycleListener {
 
     /** Takes over the accounts that a cycle read. It is called before the events of the cycle are published. */
     @Override
-    public void record(CycleReport report) {
+    public void accept(CycleReport report) {
         if (report.error() == null) {
             users.update(report.fleet());
         }

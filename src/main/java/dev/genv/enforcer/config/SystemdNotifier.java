@@ -37,7 +37,7 @@ public final class SystemdNotifier implements CycleListener {
     }
 
     @Override
-    public void record(CycleReport report) {
+    public void accept(CycleReport report) {
         send("WATCHDOG=1");
     }
 

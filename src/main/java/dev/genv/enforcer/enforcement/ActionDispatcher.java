@@ -78,8 +78,8 @@ record ActionDispatcher(
         return new Execution(answers, records);
     }
 
-    /** Takes over that a cycle has recorded these answers. */
-    void recorded(Execution execution) {
+    /** Forgets these answers, which a cycle has remembered for the next commit. */
+    void forget(Execution execution) {
         execution.answers().forEach(_ -> arrived.remove());
     }
 
@@ -151,7 +151,7 @@ record ActionDispatcher(
     /** Remembers and logs a result when it arrives, on any thread. */
     private void end(PlannedAction planned, Result result) {
         var done = new ActionRecord(planned, result, ticker.now());
-        terminations.record(done);
+        terminations.remember(done);
         arrived.add(logged(done));
     }
 

@@ -58,7 +58,7 @@ final class Clocks<K extends Record> {
     }
 
     /** Starts the clocks of the violations that are in force from now on, each with its uid, and stops the others. */
-    void record(Map<K, @Nullable Long> inForce, long now) {
+    void run(Map<K, @Nullable Long> inForce, long now) {
         clocks.replaceAll((key, clock) -> inForce.containsKey(key) ? clock.started(now) : clock.stopped(now));
         inForce.forEach((key, uid) -> clocks.putIfAbsent(key, new Clock(0, now, true, uid)));
         clocks.values().removeIf(clock -> !clock.runs && now - clock.since > kept);

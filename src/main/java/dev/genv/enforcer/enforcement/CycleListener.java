@@ -7,7 +7,7 @@ import java.util.List;
 @FunctionalInterface
 public interface CycleListener {
     /** Takes over a cycle. It never blocks. */
-    void record(CycleReport report);
+    void accept(CycleReport report);
 
     /** Returns what is wrong with this part at present, which is reported for every host. */
     default List<Problem> problems() {

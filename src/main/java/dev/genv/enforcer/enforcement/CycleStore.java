@@ -164,12 +164,12 @@ public final class CycleStore {
     }
 
     /**
-     * Records actions for the next commit: those that are news or may have had an effect.
+     * Remembers actions for the next commit: those that are news or may have had an effect.
      *
      * @param all the actions of a cycle
      * @param news those of them that are no repetitions
      */
-    void record(List<ActionRecord> all, List<ActionRecord> news) {
+    void remember(List<ActionRecord> all, List<ActionRecord> news) {
         var isNew = new HashSet<>(news);
         for (var done : all) {
             var isKept = isNew.contains(done) || done.result().mayHaveEffect();
@@ -189,7 +189,7 @@ public final class CycleStore {
         var changes = new LinkedHashMap<>(actions);
         var cycle = new SavedCycle(
                 clock.ticker().mark(),
-                history.recordedAt(),
+                history.observedAt(),
                 history.ticks(),
                 violations.cycles(),
                 violations.appearances(),

@@ -121,15 +121,15 @@ public final class Enforcer {
      * report and for the next cycle.
      */
     private CycleReport cycle(ObservationAge age) throws InterruptedException {
-        var fleet = history.record(observe(processesToVerify(), age), workers::remembered);
-        var plan = config.policy().check(fleet, terminations.leaving(history.recordedAt()), gate::isDue);
-        history.record(plan, gate::isInForce);
+        var fleet = history.remember(observe(processesToVerify(), age), workers::remembered);
+        var plan = config.policy().check(fleet, terminations.leaving(history.observedAt()), gate::isDue);
+        history.remember(plan, gate::isInForce);
         var review = terminations.review(plan, fleet, history, gate);
         var verdicts = gate.judge(review.actions());
         ActionLog.logNew(store.registry().unknown(plan.violations())); // before the actions that follow from them
         store.begin(terminations.begin(verdicts)); // on the disk before the first signal
         var execution = dispatcher.execute(verdicts, age);
-        return record(age, fleet, plan, review.records(), verdicts, execution);
+        return complete(age, fleet, plan, review.records(), verdicts, execution);
     }
 
     /** Observes the present hosts, and verifies whether these processes have exited. */
@@ -146,8 +146,8 @@ public final class Enforcer {
         return processes;
     }
 
-    /** Records a cycle that came to its end: in the log, in the registry, as events, and for the decisions of later cycles. */
-    private CycleReport record(
+    /** Completes a cycle: logs and stores it, publishes its events, and remembers what later cycles decide by. */
+    private CycleReport complete(
             ObservationAge age,
             Fleet fleet,
             Plan plan,
@@ -157,7 +157,7 @@ public final class Enforcer {
         var actions = Stream.of(execution.late(), reviewed, execution.records())
                 .flatMap(List::stream)
                 .toList();
-        gate.record(execution.answers());
+        gate.remember(execution.answers());
         var general = Stream.concat(
                         store.problems().stream(), listeners.stream().flatMap(listener -> listener.problems().stream()))
                 .toList();
@@ -167,9 +167,9 @@ public final class Enforcer {
         var changes = problems.log(reported.snapshots());
         var next = gate.next(verdicts, execution.records(), terminations.nextSignals(plan, fleet), fleet.at());
         clock.endCycle();
-        var update = store.registry().record(plan, fleet, actions, next, config::effectiveMode);
-        store.record(actions, update.actions());
-        dispatcher.recorded(execution);
+        var update = store.registry().remember(plan, fleet, actions, next, config::effectiveMode);
+        store.remember(actions, update.actions());
+        dispatcher.forget(execution);
         var events = store.events().number(ticker.now(), contents(changes, update));
         store.commit(events, fleet.at(), clock, terminations, history);
         store.registry().publish();
@@ -225,7 +225,7 @@ public final class Enforcer {
         latest = new Latest(report, ticker.mark());
         for (var listener : listeners) {
             try {
-                listener.record(report);
+                listener.accept(report);
             } catch (RuntimeException | Error e) {
                 LOG.error("A listener failed", e);
             }

@@ -400,9 +400,9 @@ public final class Gate {
                 .toList();
     }
 
-    /** Records the answers of hosts, for the next cycle. */
-    public void record(List<ActionRecord> answers) {
-        limit.record(answers);
+    /** Remembers the answers of hosts, for the next cycle. */
+    public void remember(List<ActionRecord> answers) {
+        limit.remember(answers);
     }
 
     /**

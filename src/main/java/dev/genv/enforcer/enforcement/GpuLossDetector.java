@@ -17,19 +17,19 @@ public final class GpuLossDetector implements CycleListener {
         static final Loss NONE = new Loss(0, Optional.empty());
     }
 
-    /** Records a cycle. A cycle without an observation changes nothing; other machines are ignored. */
+    /** Takes over a cycle. A cycle without an observation changes nothing; other machines are ignored. */
     @Override
-    public void record(CycleReport report) {
+    public void accept(CycleReport report) {
         if (report.fleet().remote()) {
             return;
         }
         report.fleet().snapshots().stream()
                 .filter(Snapshot::isReached)
                 .findFirst()
-                .ifPresent(this::record);
+                .ifPresent(this::remember);
     }
 
-    private void record(Snapshot host) {
+    private void remember(Snapshot host) {
         // The limit of reported problems leaves at least one of each code.
         loss = host.problems().stream()
                 .filter(problem -> problem.code() == ProblemCode.GPU_NEEDS_NEW_CONTAINER)

@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What is remembered from one cycle to the next about genv's state and its violations, by host. A reboot, or another machine with the name
- * of the host, ends what is remembered of it. A cycle records twice: its observation, and then the plan that follows from it. It
+ * of the host, ends what is remembered of it. A cycle adds to it twice: its observation, and then the plan that follows from it. It
  * decides nothing: {@link Gate} does.
  */
 public final class History {
@@ -71,7 +71,7 @@ public final class History {
     /** The devices that the present plan detaches for each violation. */
     private Map<Violation.Key, Set<HostDevice>> detached = Map.of();
 
-    private long recordedAt;
+    private long observedAt;
 
     record HostKey(String host) {}
 
@@ -111,9 +111,9 @@ public final class History {
                 .with(IDLE, idle.clocks.all());
     }
 
-    /** When the last cycle recorded its observation, by the mark of the clock that counts towards an action. */
-    public long recordedAt() {
-        return recordedAt;
+    /** When the last cycle observed the hosts, by the mark of the clock that counts towards an action. */
+    public long observedAt() {
+        return observedAt;
     }
 
     /** When the environments of each host were last read, in clock ticks since its boot. */
@@ -126,7 +126,7 @@ public final class History {
      * continue only if the time that violations were observed still counts.
      */
     public void restore(SavedState saved, SavedCycle last, boolean continuesClocks) {
-        recordedAt = last.observed();
+        observedAt = last.observed();
         saved.get(HOSTS).forEach((key, host) -> hosts.put(key.host, host));
         ticks.putAll(last.ticks());
         ticks.keySet().retainAll(hosts.keySet()); // without its claims a host begins anew
@@ -150,31 +150,31 @@ public final class History {
     }
 
     /**
-     * Records the state that a cycle observed.
+     * Remembers the state that a cycle observed.
      *
      * @param remembered what later observations of a host that answered depend on
      */
-    public Fleet record(Fleet observed, Function<String, Remembered> remembered) {
-        recordedAt = ticker.mark();
+    public Fleet remember(Fleet observed, Function<String, Remembered> remembered) {
+        observedAt = ticker.mark();
         present = observed.snapshots().stream().collect(Collectors.toMap(Snapshot::host, Function.identity()));
         environments =
                 observed.snapshots().stream().collect(Collectors.toMap(Snapshot::host, Snapshot::environmentsById));
         for (var snapshot : observed.snapshots()) {
             if (!snapshot.isDuplicate()) {
-                record(snapshot, remembered);
+                remember(snapshot, remembered);
             }
         }
         forgetHosts(present.keySet());
         appearances = appearances(observed.snapshots());
-        return observed.with(appearances).with(idle.record(observed.snapshots(), recordedAt));
+        return observed.with(appearances).with(idle.remember(observed.snapshots(), observedAt));
     }
 
     /**
-     * Records the plan that follows from the last observation, once.
+     * Remembers the plan that follows from the last observation, once.
      *
      * @param isInForce whether a violation leads to an action when its time is over
      */
-    public void record(Plan plan, BiPredicate<Violation, Action> isInForce) {
+    public void remember(Plan plan, BiPredicate<Violation, Action> isInForce) {
         var byCause = new HashMap<Violation.Key, Set<HostDevice>>();
         for (var planned : plan.actions()) {
             planned.causes()
@@ -182,7 +182,7 @@ public final class History {
                             .addAll(detachedBy(Stream.of(planned.action()))));
         }
         detached = byCause;
-        clocks.record(inForce(plan, isInForce), recordedAt);
+        clocks.run(inForce(plan, isInForce), observedAt);
     }
 
     /** Returns the devices that the present plan detaches for a violation. */
@@ -197,7 +197,7 @@ public final class History {
                 .collect(Collectors.toSet());
     }
 
-    private void record(Snapshot snapshot, Function<String, Remembered> remembered) {
+    private void remember(Snapshot snapshot, Function<String, Remembered> remembered) {
         var name = snapshot.host();
         var details = snapshot.details();
         var known = hosts.getOrDefault(name, HostHistory.EMPTY);
@@ -211,7 +211,7 @@ public final class History {
                 name,
                 new HostHistory(
                         details.machine() == null ? known.machine : details.machine(),
-                        known.claims.next(snapshot, ticks.get(name), recordedAt),
+                        known.claims.next(snapshot, ticks.get(name), observedAt),
                         null));
         if (details.reached()) {
             accounts.put(new HostKey(name), remembered.apply(name).accounts());
@@ -232,7 +232,7 @@ public final class History {
     private void forgetHosts(Collection<String> listed) {
         hosts.replaceAll((name, host) -> host.leftAt != null || listed.contains(name)
                 ? host
-                : new HostHistory(host.machine, host.claims, recordedAt));
+                : new HostHistory(host.machine, host.claims, observedAt));
         hosts.values()
                 .removeIf(
                         host -> host.leftAt != null && ticker.since(host.leftAt).compareTo(KEPT) > 0);
@@ -292,14 +292,14 @@ public final class History {
     Duration lasted(Violation cause, Action action) {
         var age = ageOf(action);
         return ofViolation(cause, action, detached(cause))
-                .map(key -> clocks.elapsed(key, recordedAt))
+                .map(key -> clocks.elapsed(key, observedAt))
                 .max(Duration::compareTo)
                 .filter(lasted -> lasted.compareTo(age) < 0)
                 .orElse(age);
     }
 
     private Duration left(Clocks.Key key) {
-        var left = enforcement.grace().minus(clocks.elapsed(key, recordedAt));
+        var left = enforcement.grace().minus(clocks.elapsed(key, observedAt));
         return left.isNegative() ? Duration.ZERO : left;
     }
 

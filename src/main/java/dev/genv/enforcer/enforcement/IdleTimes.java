@@ -61,8 +61,8 @@ final class IdleTimes {
         this.idleUtilization = idleUtilization;
     }
 
-    /** Records the hosts that a cycle tried to observe, and returns what is idle now. */
-    Idleness record(Collection<Snapshot> snapshots, long now) {
+    /** Remembers the hosts that a cycle tried to observe, and returns what is idle now. */
+    Idleness remember(Collection<Snapshot> snapshots, long now) {
         var found = new Found(
                 new HashMap<>(), new HashMap<>(), new HashMap<>(), new HashMap<>(), new HashMap<>(), new HashSet<>());
         var observed = snapshots.stream()
@@ -76,7 +76,7 @@ final class IdleTimes {
                     && !found.idle.containsKey(key)
                     && !found.unknown.contains(key);
         });
-        clocks.record(found.idle, now);
+        clocks.run(found.idle, now);
         var unused = elapsed(found.unused, now);
         var attachments = new HashMap<>(elapsed(found.attachments, now));
         // Use may end while the attachments are unknown: then only the clock of the device begins anew.

@@ -91,8 +91,8 @@ final class TerminationLimit {
         return failed.contains(process);
     }
 
-    /** Records the answers of hosts. An action without an answer neither succeeded nor failed. */
-    void record(List<ActionRecord> results) {
+    /** Remembers the answers of hosts. An action without an answer neither succeeded nor failed. */
+    void remember(List<ActionRecord> results) {
         for (var done : results) {
             var outcome = done.result().outcome();
             if (done.planned().action() instanceof Action.Terminate terminate && !outcome.isSkipped()) {

@@ -41,7 +41,7 @@ import org.jspecify.annotations.Nullable;
  * in all to break enforced rules whose grace is over. One that breaks none is not forgotten at once: the GPU tool may temporarily omit it, many
  * training programs abort at a second SIGTERM, and a process may break rules only in every second observation.
  *
- * <p>Times are marks of the clock that counts towards an action, in nanoseconds. Workers whose result is no longer awaited also record here.
+ * <p>Times are marks of the clock that counts towards an action, in nanoseconds. Results that nothing awaits any longer are remembered, too.
  */
 public final class Terminations {
     public static final SavedKind<HostProcess, Termination> TERMINATIONS =
@@ -193,8 +193,8 @@ public final class Terminations {
         }
     }
 
-    /** Records the result of an action, if it is a termination. Without a result, or with a lost one, its stage stays. */
-    public synchronized void record(ActionRecord done) {
+    /** Remembers the result of an action, if it is a termination. Without a result, or with a lost one, its stage stays. */
+    public synchronized void remember(ActionRecord done) {
         var planned = done.planned();
         if (done.result().outcome() == Outcome.SIGNALLED && planned.action() instanceof Action.Terminate action) {
             var stage = action.signal() == Signal.KILL ? Stage.KILLED : Stage.ASKED;
@@ -208,7 +208,7 @@ public final class Terminations {
      * Returns what rules must know about the signalled processes. They treat one that exits or gets SIGKILL as gone, so that no other one is
      * terminated for its memory. One that was signalled for its memory, and gets SIGKILL if it still needs it, is chosen before others.
      *
-     * @param now when the present observation was recorded
+     * @param now when the present observation was made
      */
     public synchronized ExpectedExits leaving(long now) {
         var leaving = new HashSet<HostProcess>();
@@ -248,12 +248,12 @@ public final class Terminations {
     }
 
     /**
-     * Records for each process what a cycle observed, and decides what is due. The history has recorded the plan. It also says until when a host
-     * that left the list may return.
+     * Remembers for each process what a cycle observed, and decides what is due. The history remembers the plan already. It also says until
+     * when a host that left the list may return.
      */
     synchronized Review review(Plan plan, Fleet fleet, History history, Gate gate) {
         var before = observedAt;
-        var now = history.recordedAt();
+        var now = history.observedAt();
         observedAt = now;
         var ended = fleet.ended();
         var wanted = plan.terminations();

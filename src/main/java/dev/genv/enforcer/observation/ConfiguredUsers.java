@@ -102,7 +102,7 @@ public final class ConfiguredUsers {
             }
         }
         if (!asked.isEmpty()) {
-            pause.record(failure, now);
+            pause.remember(failure, now);
         }
         asked = List.of();
         pause.report(findings);

@@ -89,7 +89,7 @@ public record ImmunityRules(int ownPid, ExemptUsers exempt, List<ProtectedProgra
             switch (files.get(i)) {
                 case Reading.Value<ProgramFile>(var file) ->
                     programs.add(
-                            new ProtectedProgram(executable, file, history.record(executable.path(), file), false));
+                            new ProtectedProgram(executable, file, history.remember(executable.path(), file), false));
                 case Reading.Failed<ProgramFile>(var failure, var reason) -> {
                     executable.problem(failure, reason).ifPresent(findings::add);
                     // Its processes may still run, for example while an upgrade replaces the file, and they must stay
@@ -231,8 +231,8 @@ public record ImmunityRules(int ownPid, ExemptUsers exempt, List<ProtectedProgra
                     .collect(Collectors.toUnmodifiableSet());
         }
 
-        /** Records the present file at a path, and returns it with the earlier ones. */
-        Set<ProgramFile> record(Path path, ProgramFile present) {
+        /** Remembers the present file at a path, and returns it with the earlier ones. */
+        Set<ProgramFile> remember(Path path, ProgramFile present) {
             var known = files.computeIfAbsent(path, _ -> new LinkedHashSet<>());
             known.removeIf(file ->
                     file.born() == 0 || file.id().device() != present.id().device());

@@ -46,7 +46,7 @@ final class MembershipResolver {
 
     Decision decide(ObservedProcess process, Chain ancestors) {
         return switch (process.environ().content()) {
-            case ProgramEnviron.Content.Intact(var named) -> record(process, named, MembershipSource.ENVIRON);
+            case ProgramEnviron.Content.Intact(var named) -> remember(process, named, MembershipSource.ENVIRON);
             case ProgramEnviron.Content.Unavailable(var reason) -> new Decision(reason, MembershipSource.UNKNOWN);
             case ProgramEnviron.Content.Overwritten() -> recall(process).orElseGet(() -> infer(process, ancestors));
         };
@@ -60,7 +60,7 @@ final class MembershipResolver {
         if (decided.get(process.id()) instanceof Known(var _, var decision)
                 && decision.by == MembershipSource.ANCESTOR) {
             var unknown = Decision.unknown("an environment listed it other than that of its ancestor");
-            record(process, unknown.membership, unknown.by);
+            remember(process, unknown.membership, unknown.by);
         }
     }
 
@@ -69,7 +69,7 @@ final class MembershipResolver {
         decided.keySet().retainAll(processes);
     }
 
-    private Decision record(ObservedProcess process, Membership membership, MembershipSource by) {
+    private Decision remember(ObservedProcess process, Membership membership, MembershipSource by) {
         var decision = new Decision(membership, by);
         decided.put(process.id(), new Known(process.environ(), decision));
         if (decided.size() > MAX_REMEMBERED) {
@@ -115,7 +115,7 @@ final class MembershipResolver {
                 }
                 case ProgramEnviron.Content.Intact(var named) -> {
                     return named instanceof Membership.InEnvironment
-                            ? record(process, named, MembershipSource.ANCESTOR)
+                            ? remember(process, named, MembershipSource.ANCESTOR)
                             : undecided(); // genv gives its id to running shells, whose environs never show it
                 }
             }

@@ -82,7 +82,7 @@ public final class NameService {
         }
 
         /** @param failure why there was no answer, as a clause; empty if there was one */
-        void record(Optional<String> failure, long now) {
+        void remember(Optional<String> failure, long now) {
             failures = failure.isEmpty() ? 0 : failures + 1;
             failedAt = now;
             problem = failure.map("the name service of this host does not answer: "::concat)
@@ -132,13 +132,13 @@ public final class NameService {
         switch (reading) {
             case Reading.Value<Bytes>(var lines) -> {
                 learn(asked, lines.text(), at);
-                pause.record(Optional.empty(), now);
+                pause.remember(Optional.empty(), now);
                 most = Math.min(2 * most, MOST_ASKED);
             }
             case Reading.Failed<Bytes>(var failure, var _) when failure == Failure.SKIPPED -> {}
             case Reading.Failed<Bytes>(var failure, var reason) -> {
-                asked.forEach(key -> record(key, Map.of(), at, false));
-                pause.record(Optional.of(reason).filter(_ -> failure != Failure.ABSENT), now);
+                asked.forEach(key -> remember(key, Map.of(), at, false));
+                pause.remember(Optional.of(reason).filter(_ -> failure != Failure.ABSENT), now);
                 most = Math.max(most / 2, 1); // so many may need too long
             }
         }
@@ -166,7 +166,7 @@ public final class NameService {
             }
             if (!uids.isEmpty() || isClear || !isName(key)) {
                 alone.remove(key);
-                record(key, uids.size() > 1 && isName(key) ? Map.of() : uids, at, true);
+                remember(key, uids.size() > 1 && isName(key) ? Map.of() : uids, at, true);
             } else if (alone.size() < MOST_ASKED) {
                 alone.add(key);
             }
@@ -181,7 +181,7 @@ public final class NameService {
         return key.equals(isName(key) ? account.getKey() : account.getValue().toString());
     }
 
-    private void record(String key, Map<String, Long> uids, long at, boolean isAnswer) {
+    private void remember(String key, Map<String, Long> uids, long at, boolean isAnswer) {
         var former = answers.remove(key);
         if (uids.isEmpty() && former != null && !former.uids.isEmpty() && (!isAnswer || age(former.foundAt) < DAY)) {
             answers.put(key, new Answer(now, former.uids, isAnswer ? former.foundAt : now, former.at));

@@ -52,7 +52,7 @@ public final class StateParser {
      * be read is a problem in the result.
      */
     public State parse(@Nullable StateFacts earlier, StateFacts facts) {
-        var replaced = recordDirectory(facts.directory());
+        var replaced = rememberDirectory(facts.directory());
         var now = parse(facts);
         var state = earlier == null ? now : now.union(parse(earlier));
         return replaced.map(state::with).orElse(state);
@@ -132,7 +132,7 @@ public final class StateParser {
      * Returns a problem if the state directory was replaced: genv's users may still use the one of the previous observation. A directory that
      * was not read proves no change.
      */
-    Optional<Problem> recordDirectory(Directory directory) {
+    Optional<Problem> rememberDirectory(Directory directory) {
         var before = lastDirectory;
         return switch (directory) {
             case Directory.Present present -> {

@@ -67,7 +67,7 @@ public class DeviceHistory implements CycleListener {
         }
 
         /** After a restart, time in which a device was attached and unused, or the reverse, counts for its present state too. */
-        void record(Fleet fleet, Snapshot snapshot, int index, @Nullable Device device) {
+        void remember(Fleet fleet, Snapshot snapshot, int index, @Nullable Device device) {
             idleSince = null;
             freeSince = null;
             if (device == null || !snapshot.has(SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)) {
@@ -102,7 +102,7 @@ public class DeviceHistory implements CycleListener {
     }
 
     @Override
-    public synchronized void record(CycleReport report) {
+    public synchronized void accept(CycleReport report) {
         if (report.error() != null) {
             return;
         }
@@ -116,7 +116,7 @@ public class DeviceHistory implements CycleListener {
             var devices = snapshot.devicesByIndex();
             lines.forEach((index, line) -> {
                 line.add(minute, samples.get(index));
-                line.record(fleet, snapshot, index, devices.get(index));
+                line.remember(fleet, snapshot, index, devices.get(index));
             });
         }
     }

@@ -7,7 +7,7 @@ import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.store.Database;
 import java.time.Duration;
 
-/** Records for how long users hold and use devices. A cycle only hands over its observation: while the database hangs, the time adds up. */
+/** Stores for how long users hold and use devices. A cycle only hands over its observation: while the database hangs, the time adds up. */
 public final class Recorder implements CycleListener, AutoCloseable {
     private final Database database;
     private final CycleClock clock;
@@ -24,14 +24,14 @@ public final class Recorder implements CycleListener, AutoCloseable {
     }
 
     @Override
-    public synchronized void record(CycleReport report) {
+    public synchronized void accept(CycleReport report) {
         if (report.error() != null) {
             return;
         }
         clock.endCycle();
         var at = report.startedAt().toEpochMilli();
         var mark = Duration.ofNanos(counted.mark()).toMillis();
-        usage.record(at, mark - lastMark, report.fleet().snapshots());
+        usage.count(at, mark - lastMark, report.fleet().snapshots());
         lastMark = mark;
         database.submit(connection -> usage.writeDue(connection, at));
     }

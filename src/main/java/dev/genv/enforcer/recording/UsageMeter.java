@@ -68,7 +68,7 @@ final class UsageMeter {
     }
 
     /** Counts the time since the previous cycle for what that one observed, and continues with this one. */
-    synchronized void record(long at, long elapsed, Collection<Snapshot> hosts) {
+    synchronized void count(long at, long elapsed, Collection<Snapshot> hosts) {
         var begin = at - elapsed;
         while (begin < at) {
             var hour = Math.floorDiv(begin, HOUR) * HOUR;

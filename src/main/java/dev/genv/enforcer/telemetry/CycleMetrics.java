@@ -76,7 +76,7 @@ public final class CycleMetrics implements CycleListener {
     }
 
     @Override
-    public void record(CycleReport report) {
+    public void accept(CycleReport report) {
         duration.record(report.duration());
         cycles(report.result()).increment();
         if (report.isComplete()) {

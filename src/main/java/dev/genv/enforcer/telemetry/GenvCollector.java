@@ -56,7 +56,7 @@ public final class GenvCollector extends Collector implements Collector.Describa
 
     /** Takes the series of a cycle in place of those before. */
     @Override
-    public void record(CycleReport report) {
+    public void accept(CycleReport report) {
         last = report; // a failed cycle has no data of hosts, so it has no series
     }
 

@@ -61,10 +61,10 @@ public final class HostMetrics implements CycleListener {
     }
 
     @Override
-    public void record(CycleReport report) {
+    public void accept(CycleReport report) {
         var hosts = report.fleet().snapshots();
         if (hosts.isEmpty() && report.error() != null) {
-            recordFailure();
+            showFailure();
             return;
         }
         show(up, hosts, host -> host.isReached() ? 1 : 0);
@@ -87,7 +87,7 @@ public final class HostMetrics implements CycleListener {
     }
 
     /** A failed cycle has no data of hosts, so the values of the last cycle are no longer true. */
-    private void recordFailure() {
+    private void showFailure() {
         up.setAll(0);
         complete.setAll(0);
         processes.show(Map.of());

@@ -102,7 +102,7 @@ class ViolationsResourceTest {
             List<ActionRecord> records,
             Map<Violation.Key, List<NextAction>> next,
             Violation... violations) {
-        registry.record(
+        registry.remember(
                 new Plan(List.of(violations), List.of(), List.of()),
                 new Fleet(remote(host("gpu-1"), host("gpu-2")).snapshots(), true, now),
                 records,

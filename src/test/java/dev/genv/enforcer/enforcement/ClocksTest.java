@@ -18,9 +18,9 @@ class ClocksTest {
 
     @Test
     void savedFormStaysTheSameWhileTheViolationIsObserved() {
-        record(0, Map.of(KEY, ALICE));
+        run(0, Map.of(KEY, ALICE));
         var saved = clocks.all();
-        record(10, Map.of(KEY, ALICE));
+        run(10, Map.of(KEY, ALICE));
         assertThat(clocks.all()).isEqualTo(saved);
 
         clocks = new Clocks<>(Duration.ofHours(1));
@@ -32,16 +32,16 @@ class ClocksTest {
     @Test
     void userWithTheMostStoppedClocksLosesTheFirstOnes() {
         var running = new Clocks.Key("here", "env-devices", "process 2 5");
-        record(0, Map.of(KEY, BOB, running, ALICE));
-        record(10, Map.of(running, ALICE));
+        run(0, Map.of(KEY, BOB, running, ALICE));
+        run(10, Map.of(running, ALICE));
         for (var cycle = 0; cycle < 3; cycle++) {
             var many = new HashMap<Clocks.Key, @Nullable Long>(Map.of(running, ALICE));
             for (var number = 0; number < 4_000; number++) {
                 many.put(new Clocks.Key("here", "env-devices", cycle + " " + number), ALICE);
             }
-            record(20 + 10 * cycle, many);
+            run(20 + 10 * cycle, many);
         }
-        record(60, Map.of(running, ALICE));
+        run(60, Map.of(running, ALICE));
         assertThat(clocks.all()).hasSize(Clocks.MAX_STOPPED + 1).containsKey(running);
         assertThat(elapsed(60)).isEqualTo(10);
         assertThat(clocks.all().keySet())
@@ -51,8 +51,8 @@ class ClocksTest {
                 .hasSize(8_000);
     }
 
-    private void record(long second, Map<Clocks.Key, @Nullable Long> inForce) {
-        clocks.record(inForce, nanos(second));
+    private void run(long second, Map<Clocks.Key, @Nullable Long> inForce) {
+        clocks.run(inForce, nanos(second));
     }
 
     private long elapsed(long second) {

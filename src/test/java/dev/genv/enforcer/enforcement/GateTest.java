@@ -125,7 +125,7 @@ class GateTest {
         screen(job());
         var planned = last.actions().getFirst();
         assertThat(dueNow()).as("its host has not answered").isTrue();
-        gate().record(List.of(new ActionRecord(planned, Result.of(Outcome.DENIED), Instant.EPOCH)));
+        gate().remember(List.of(new ActionRecord(planned, Result.of(Outcome.DENIED), Instant.EPOCH)));
         assertThat(dueNow()).isFalse();
         screen(job());
         assertThat(dueNow()).as("another gate knows nothing of it").isTrue();
@@ -182,10 +182,10 @@ class GateTest {
         if (!second.startsWith("only")) {
             observed.with(process(1).inEnvironment("a").uses(0, 1));
         }
-        var fleet = history.record(observe(observed, 1_000_000_000), _ -> Remembered.NOTHING);
+        var fleet = history.remember(observe(observed, 1_000_000_000), _ -> Remembered.NOTHING);
         var plan = KnownRules.policy(Map.of(KnownRules.MAX_DEVICES_PER_USER, RuleMode.ENFORCE), new Limits(0, Map.of()))
                 .check(fleet, Set.of());
-        history.record(plan, its::isInForce);
+        history.remember(plan, its::isInForce);
         var verdicts = new ArrayList<String>();
         its.judge(plan.actions())
                 .forEach((planned, verdict) -> verdicts.add(
@@ -229,12 +229,12 @@ class GateTest {
             its.stop();
         }
         // The environment appears only in the second observation.
-        history.record(observe(host().devices(1), 1_000_000_000), _ -> Remembered.NOTHING);
+        history.remember(observe(host().devices(1), 1_000_000_000), _ -> Remembered.NOTHING);
         var second = host().devices(1).with(env("a")).with(processes);
-        var fleet = history.record(observe(second, 1_000_001_000), _ -> Remembered.NOTHING);
+        var fleet = history.remember(observe(second, 1_000_001_000), _ -> Remembered.NOTHING);
         var policy = KnownRules.policy(Map.of(KnownRules.ENV_DEVICES, ruleMode), Limits.NONE);
         last = policy.check(fleet, Set.of());
-        history.record(last, its::isInForce);
+        history.remember(last, its::isInForce);
         its.judge(last.actions())
                 .forEach((planned, verdict) -> skips.add(pid(planned)
                         + result(verdict)

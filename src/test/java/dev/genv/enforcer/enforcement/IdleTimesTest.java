@@ -234,7 +234,7 @@ class IdleTimesTest {
         observe(attached());
         observe(attached());
         var saved = history.save();
-        var last = new SavedCycle(0, history.recordedAt(), history.ticks(), 0, 0, Instant.EPOCH, Instant.EPOCH, 0);
+        var last = new SavedCycle(0, history.observedAt(), history.ticks(), 0, 0, Instant.EPOCH, Instant.EPOCH, 0);
         history = history();
         history.restore(saved, last, true);
         observe(attached());
@@ -269,9 +269,9 @@ class IdleTimesTest {
     }
 
     private void observe(Snapshot snapshot) {
-        idleness = history.record(new Fleet(List.of(snapshot), false), _ -> Remembered.NOTHING)
+        idleness = history.remember(new Fleet(List.of(snapshot), false), _ -> Remembered.NOTHING)
                 .idleness();
-        history.record(Plan.EMPTY, (_, _) -> false);
+        history.remember(Plan.EMPTY, (_, _) -> false);
         time.pass(INTERVAL);
         ticks += 1000;
     }

@@ -92,8 +92,8 @@ class ProgramHistoryTest {
         1 2 3, 7 2 3, 1 4 5 | 1 4 5
         """)
     void keepsTheFilesOfOneFileSystemWhoseCreationTimeIsKnown(String files, String kept) {
-        history.record(Path.of("/opt/other"), file(1, 8, 8));
-        var known = files(files).map(file -> history.record(SERVER, file)).toList();
+        history.remember(Path.of("/opt/other"), file(1, 8, 8));
+        var known = files(files).map(file -> history.remember(SERVER, file)).toList();
         assertThat(known.getLast())
                 .containsExactlyInAnyOrderElementsOf(files(kept).toList());
     }
@@ -108,9 +108,9 @@ class ProgramHistoryTest {
     @Test
     void keepsTheLatestFiles() {
         for (var inode = 1; inode <= 100; inode++) {
-            history.record(SERVER, file(1, inode, 3));
+            history.remember(SERVER, file(1, inode, 3));
         }
-        assertThat(history.record(SERVER, file(1, 100, 3))).hasSize(16).contains(file(1, 100, 3), file(1, 85, 3));
+        assertThat(history.remember(SERVER, file(1, 100, 3))).hasSize(16).contains(file(1, 100, 3), file(1, 85, 3));
     }
 
     private static ProgramFile file(long device, long inode, long born) {

@@ -50,7 +50,7 @@ class StateParserTest {
     }
 
     private void assertReported(@Nullable String what, Directory directory) {
-        var problem = parser.recordDirectory(directory);
+        var problem = parser.rememberDirectory(directory);
         assertThat(problem.isPresent()).isEqualTo(what != null);
         problem.ifPresent(reported -> {
             assertThat(reported.code()).isEqualTo(ProblemCode.STATE_DIRECTORY_REPLACED);

@@ -102,7 +102,7 @@ class DeviceHistoryTest {
 
     private void observe(HostBuilder... hosts) {
         var snapshots = Stream.of(hosts).map(HostBuilder::snapshot).toList();
-        history.record(new CycleReport(
+        history.accept(new CycleReport(
                 now(),
                 Duration.ZERO,
                 CycleResult.SUCCESS,

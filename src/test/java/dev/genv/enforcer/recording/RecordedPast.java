@@ -43,7 +43,7 @@ public final class RecordedPast implements AutoCloseable {
 
     /** Records a cycle, and then waits for the next one. */
     public RecordedPast cycle(Snapshot... hosts) {
-        recorder.record(new CycleReport(
+        recorder.accept(new CycleReport(
                 now(),
                 Duration.ZERO,
                 CycleResult.SUCCESS,

@@ -23,7 +23,7 @@ final class DuplicateHosts {
     List<Snapshot> collapse(List<Snapshot> snapshots) {
         var names = snapshots.stream().map(Snapshot::host).collect(Collectors.toUnmodifiableSet());
         machines.keySet().retainAll(names);
-        snapshots.forEach(this::record);
+        snapshots.forEach(this::remember);
         counted.entrySet().removeIf(entry -> !isCurrent(entry, names));
         var reached = snapshots.stream()
                 .filter(Snapshot::isReached)
@@ -39,7 +39,7 @@ final class DuplicateHosts {
                 .toList();
     }
 
-    private void record(Snapshot snapshot) {
+    private void remember(Snapshot snapshot) {
         var machine = snapshot.details().machine();
         if (machine != null) { // a missing machine id does not make it another machine
             machines.put(snapshot.host(), machine);

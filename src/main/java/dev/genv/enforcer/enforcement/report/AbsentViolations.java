@@ -35,8 +35,8 @@ final class AbsentViolations {
         this.maxSize = maxSize;
     }
 
-    /** Records the present ones, and returns the ones above the limit, of the largest shares first. */
-    List<Violation.Key> record(Map<Violation.Key, ViolationRecord> now) {
+    /** Remembers the present ones, and returns the ones above the limit, of the largest shares first. */
+    List<Violation.Key> remember(Map<Violation.Key, ViolationRecord> now) {
         entries.keySet().retainAll(now.keySet());
         entries.putAll(now);
         var surplus = new ArrayList<Violation.Key>();

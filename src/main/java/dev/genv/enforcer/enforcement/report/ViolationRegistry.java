@@ -25,7 +25,7 @@ import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 
-/** Records violations. An active one is kept as long as cycles find it; the memory of the others is bounded. */
+/** Remembers violations. An active one is kept as long as cycles find it; the memory of the others is bounded. */
 public final class ViolationRegistry {
     /** The largest number of actions of a violation, because a detachment may fail differently in every cycle. */
     static final int MAX_ACTIONS = 100;
@@ -69,14 +69,14 @@ public final class ViolationRegistry {
             List<ViolationRecord> resolved) {}
 
     /**
-     * Records a cycle. Readers see it after {@link #publish}, so that it can be stored before.
+     * Remembers a cycle. Readers see it after {@link #publish}, so that it can be stored before.
      *
      * @param fleet the observed hosts: a violation is resolved only if it would have been found in them
      * @param actions the actions of the cycle, and the late results of earlier ones
      * @param next the actions that follow on violations if nothing changes, the earliest first
      * @param modes the mode of each rule
      */
-    public synchronized Update record(
+    public synchronized Update remember(
             Plan plan,
             Fleet fleet,
             List<ActionRecord> actions,
@@ -116,7 +116,7 @@ public final class ViolationRegistry {
                 }
             }
         });
-        over.addAll(absent.record(notFound));
+        over.addAll(absent.remember(notFound));
         active.putAll(notFound);
         active.putAll(seen);
         found = Set.copyOf(seen.keySet());
@@ -148,7 +148,7 @@ public final class ViolationRegistry {
         return new Update(appeared, news, notes, resolvedNow);
     }
 
-    /** Records an action with the violations that caused it, and returns it for each of them; repetitions are left out. */
+    /** Notes an action at the violations that caused it, and returns it for each of them; repetitions are left out. */
     private List<EventContent.ActionRecorded> note(ActionRecord action, Function<RuleDefinition, RuleMode> modes) {
         return action.planned().causes().stream()
                 .flatMap(cause -> note(action, cause, modes.apply(cause.rule())).stream())
@@ -189,7 +189,7 @@ public final class ViolationRegistry {
         });
     }
 
-    /** Shows to readers what was recorded. */
+    /** Shows to readers what is remembered. */
     public synchronized void publish() {
         visible = entries().toList();
     }

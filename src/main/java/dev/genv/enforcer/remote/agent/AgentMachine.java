@@ -86,7 +86,7 @@ public final class AgentMachine implements Machine {
         if (facts.programs().size() != config.programs().size()) {
             throw refused("not all protected programs are in it");
         }
-        memory.record(answer, omitted);
+        memory.remember(answer, omitted);
         seen = new LastObservation(
                 facts.machine().beforeState(), facts.machine().bootId(), start);
         validity = null;

@@ -58,43 +58,43 @@ final class HostMemory {
                 subuid);
     }
 
-    void record(Answer.Observed answer, Omitted omitted) {
+    void remember(Answer.Observed answer, Omitted omitted) {
         var facts = answer.facts();
-        recordProcesses(facts.processes(), omitted.processes());
+        rememberProcesses(facts.processes(), omitted.processes());
         if (!omitted.tool()) {
-            hanging.record(Step.GPU_TOOL, answer.toolHangs());
+            hanging.remember(Step.GPU_TOOL, answer.toolHangs());
         }
         var status = failure(facts.gpu().status());
         if (status == null || status == Failure.TIMEOUT) {
-            hanging.record(Step.DEVICE_STATUS, status != null);
+            hanging.remember(Step.DEVICE_STATUS, status != null);
         }
         // No files and no failure may also mean that there was nothing to search for, which is no answer.
         if (!omitted.kernels()
                 && (answer.argumentsHang()
                         || !facts.liveness().kernels().files().isEmpty())) {
-            hanging.record(Step.KERNELS, answer.argumentsHang());
+            hanging.remember(Step.KERNELS, answer.argumentsHang());
         }
         passwd = version(facts.accounts().passwd(), passwd);
         subuid = version(facts.accounts().subuid(), subuid);
     }
 
     /**
-     * Records of which processes the environ did not answer.
+     * Remembers of which processes the environ did not answer.
      *
      * @param skipped the processes that were skipped; another process may have the pid of one of them by now
      */
-    void recordProcesses(List<ProcessFacts> processes, Set<ProcessId> skipped) {
+    void rememberProcesses(List<ProcessFacts> processes, Set<ProcessId> skipped) {
         for (var process : processes) {
             var failure = failure(process.environ());
             if (failure != Failure.SKIPPED && failure != Failure.NO_TIME) {
                 stat(process)
                         .filter(stat -> !stat.isZombie())
                         .map(stat -> new ProcessId(process.pid(), stat.startTime()))
-                        .ifPresent(id -> silent.record(id, failure == Failure.TIMEOUT));
+                        .ifPresent(id -> silent.remember(id, failure == Failure.TIMEOUT));
             }
             skipped.stream()
                     .filter(former -> former.pid() == process.pid() && hasEnded(former, process))
-                    .forEach(former -> silent.record(former, false));
+                    .forEach(former -> silent.remember(former, false));
         }
     }
 
@@ -138,8 +138,8 @@ final class HostMemory {
 
         private record Pause(long since, Duration length) {}
 
-        /** Records that something did not answer, or that it did, which ends the pause. */
-        void record(K what, boolean hung) {
+        /** Remembers that something did not answer, or that it did, which ends the pause. */
+        void remember(K what, boolean hung) {
             var former = pauses.remove(what);
             if (!hung) {
                 return;

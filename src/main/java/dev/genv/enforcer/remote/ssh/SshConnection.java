@@ -71,7 +71,7 @@ final class SshConnection implements Connection {
             }
             backOff.check();
             var result = requestOnce(request, Deadline.in(timeout));
-            backOff.record(result.interruption());
+            backOff.remember(result.interruption());
             return result;
         } finally {
             lock.unlock();
@@ -217,7 +217,7 @@ final class SshConnection implements Connection {
             }
         }
 
-        /** Records a failure. */
+        /** Remembers a failure. */
         void failed(UnreachableException why) {
             var longest = Math.min(LONGEST, FIRST << Math.min(failures, MAX_DOUBLINGS));
             pause = longest / 2 + random.nextLong(longest / 2 + 1);
@@ -226,8 +226,8 @@ final class SshConnection implements Connection {
             last = why;
         }
 
-        /** Records a success, or why a request was aborted. What may happen once counts only if it happens twice in a row. */
-        void record(@Nullable UnreachableException interruption) {
+        /** Remembers a success, or why a request was aborted. What may happen once counts only if it happens twice in a row. */
+        void remember(@Nullable UnreachableException interruption) {
             if (interruption == null) {
                 failures = 0;
                 interrupted = false;

@@ -199,7 +199,7 @@ class UserReportTest {
 
         var report = enforcer.latest().orElseThrow();
         var history = new DeviceHistory(time.ticker());
-        history.record(report);
+        history.accept(report);
         assertThat(new UserList(report.fleet(), config.policy(), registry, history).view())
                 .containsExactly(
                         new UserSummary("1600", null, null, 0, 1, null, 2 << 20, null, 1),

@@ -471,7 +471,7 @@ class ViolationRegistryTest {
             List<ActionRecord> actions,
             Function<RuleDefinition, RuleMode> modes,
             Fleet fleet) {
-        var update = registry.record(new Plan(violations, List.of(), List.of()), fleet, actions, Map.of(), modes);
+        var update = registry.remember(new Plan(violations, List.of(), List.of()), fleet, actions, Map.of(), modes);
         registry.publish();
         return update;
     }

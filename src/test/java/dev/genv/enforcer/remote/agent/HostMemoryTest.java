@@ -48,12 +48,12 @@ class HostMemoryTest {
         }
         assertPausedFor(Duration.ofHours(1));
         assertPausedFor(Duration.ofHours(1));
-        backoff.record("a", false);
+        backoff.remember("a", false);
         assertPausedFor(Duration.ofMinutes(1));
     }
 
     private void assertPausedFor(Duration length) {
-        backoff.record("a", true);
+        backoff.remember("a", true);
         nanos.addAndGet(length.toNanos() - 1);
         assertThat(backoff.isPaused("b")).isFalse();
         assertThat(backoff.paused()).containsExactly("a");
@@ -65,7 +65,7 @@ class HostMemoryTest {
     @Test
     void keepsAtMostOneThousandEntries() {
         for (var i = 0; i < 1500; i++) {
-            backoff.record("number " + i, true);
+            backoff.remember("number " + i, true);
         }
         assertThat(backoff.paused()).hasSize(1000).contains("number 1499").doesNotContain("number 0");
     }
@@ -120,7 +120,7 @@ class HostMemoryTest {
                 case "kernels" ->
                     kernels = words[1].equals("hang") ? HANG : words[1].equals("found") ? FOUND : Kernels.NONE;
                 default ->
-                    memory.recordProcesses(
+                    memory.rememberProcesses(
                             Stream.of(words).map(HostMemoryTest::process).toList(),
                             memory.omitted().processes());
             }
@@ -179,6 +179,6 @@ class HostMemoryTest {
                 new LivenessFacts(Reading.of(List.of()), kernels),
                 SAMPLE.enforcers(),
                 SAMPLE.verified());
-        memory.record(new Answer.Observed(facts, toolHangs, kernels.equals(HANG)), memory.omitted());
+        memory.remember(new Answer.Observed(facts, toolHangs, kernels.equals(HANG)), memory.omitted());
     }
 }
