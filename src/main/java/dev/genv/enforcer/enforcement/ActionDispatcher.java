@@ -9,7 +9,7 @@ import dev.genv.enforcer.enforcement.host.HostWorkers;
 import dev.genv.enforcer.enforcement.host.ObservationAge;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.Ticker;
-import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.host.UnreachableException;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
@@ -101,7 +101,7 @@ record ActionDispatcher(
         byHost.forEach((host, ofHost) -> {
             var worker = workers.worker(host);
             if (worker == null) {
-                failures.put(host, "the host is no longer in the list");
+                failures.put(host, "the host is no longer configured");
                 ofHost.forEach(terminations::abandon);
             } else if (!tasks.start(worker, () -> {
                 executeOn(worker.host(), ofHost, age);

@@ -48,7 +48,7 @@ public final class History {
             new SavedKind<>("clock", Clocks.Key.class, Clocks.Clock.class, Clocks.Key::host);
     public static final SavedKind<IdleTimes.Key, Clocks.Clock> IDLE =
             new SavedKind<>("idle", IdleTimes.Key.class, Clocks.Clock.class, IdleTimes.Key::host);
-    /** How long a host that left the list is remembered, and the shortest time for a violation that is over. */
+    /** How long a host that is no longer configured is remembered, and the shortest time for a violation that is over. */
     private static final Duration KEPT = Duration.ofHours(1);
 
     private static final int INTERVALS = 3;
@@ -79,7 +79,7 @@ public final class History {
      * What is remembered of a host.
      *
      * @param machine the identity of the machine and of its boot; null if unknown
-     * @param leftAt when it left the list, by the mark of the clock that counts towards an action; null while it is in the list
+     * @param leftAt since when it is no longer configured, by the mark of the clock that counts towards an action; null while it is
      */
     record HostHistory(
             @Nullable String machine,
@@ -229,8 +229,8 @@ public final class History {
                 || (snapshot.isReached() && last != null && snapshot.details().ticks() < last);
     }
 
-    private void forgetHosts(Collection<String> listed) {
-        hosts.replaceAll((name, host) -> host.leftAt != null || listed.contains(name)
+    private void forgetHosts(Collection<String> configured) {
+        hosts.replaceAll((name, host) -> host.leftAt != null || configured.contains(name)
                 ? host
                 : new HostHistory(host.machine, host.claims, observedAt));
         hosts.values()
@@ -373,7 +373,7 @@ public final class History {
         return Optional.of(new Clocks.Key(host, cause.rule().name(), "uid %d in %s".formatted(uid, environment)));
     }
 
-    /** Whether a host is in the list, or left it not long ago and may return. */
+    /** Whether a host is configured, or was not long ago and may return. */
     boolean isRemembered(String host) {
         return hosts.containsKey(host);
     }

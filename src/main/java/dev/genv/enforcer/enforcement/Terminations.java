@@ -249,7 +249,7 @@ public final class Terminations {
 
     /**
      * Remembers for each process what a cycle observed, and decides what is due. The history remembers the plan already. It also says until
-     * when a host that left the list may return.
+     * when a host that is no longer configured may return.
      */
     synchronized Review review(Plan plan, Fleet fleet, History history, Gate gate) {
         var before = observedAt;

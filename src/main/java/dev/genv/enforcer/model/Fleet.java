@@ -34,7 +34,7 @@ public record Fleet(List<Snapshot> snapshots, boolean remote, Instant at, Appear
         this(snapshots, remote, at, Appearances.NONE, Idleness.NONE);
     }
 
-    /** Returns the snapshot of a host; empty if it is not in the list. */
+    /** Returns the snapshot of a host; empty if it is not configured. */
     public Optional<Snapshot> host(String name) {
         return snapshots.stream()
                 .filter(snapshot -> snapshot.host().equals(name))

@@ -1,14 +1,14 @@
 package dev.genv.enforcer.node;
 
-import dev.genv.enforcer.enforcement.host.Machine;
-import dev.genv.enforcer.enforcement.host.Machine.DeviceUse;
-import dev.genv.enforcer.enforcement.host.Machine.SignalRequest;
-import dev.genv.enforcer.enforcement.host.Machine.SignalResult;
-import dev.genv.enforcer.enforcement.host.Machine.SignalResult.Kind;
-import dev.genv.enforcer.enforcement.host.Machine.SwapResult;
 import dev.genv.enforcer.host.HostFacts;
 import dev.genv.enforcer.host.HostFacts.AccessFacts;
 import dev.genv.enforcer.host.HostFacts.VerifiedProcess;
+import dev.genv.enforcer.host.Machine;
+import dev.genv.enforcer.host.Machine.DeviceUse;
+import dev.genv.enforcer.host.Machine.SignalRequest;
+import dev.genv.enforcer.host.Machine.SignalResult;
+import dev.genv.enforcer.host.Machine.SignalResult.Kind;
+import dev.genv.enforcer.host.Machine.SwapResult;
 import dev.genv.enforcer.host.ObservationRequest;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.linux.Errno;

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.remote;
 
-import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import java.time.Duration;
 import java.util.Set;

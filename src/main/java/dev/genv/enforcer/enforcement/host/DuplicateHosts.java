@@ -10,7 +10,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Detects hosts of the list that are the same machine. The machine counts once, under one host name, which stays the same
+ * Detects configured hosts that are the same machine. The machine counts once, under one host name, which stays the same
  * because processes and violations are identified by it.
  */
 final class DuplicateHosts {

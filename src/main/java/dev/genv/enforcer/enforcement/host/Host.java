@@ -1,5 +1,6 @@
 package dev.genv.enforcer.enforcement.host;
 
+import dev.genv.enforcer.host.UnreachableException;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.AccountReader.KnownAccounts;

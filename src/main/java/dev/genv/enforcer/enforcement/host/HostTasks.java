@@ -1,5 +1,6 @@
 package dev.genv.enforcer.enforcement.host;
 
+import dev.genv.enforcer.host.UnreachableException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;

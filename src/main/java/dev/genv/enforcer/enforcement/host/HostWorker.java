@@ -1,5 +1,6 @@
 package dev.genv.enforcer.enforcement.host;
 
+import dev.genv.enforcer.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import java.time.Duration;
 import java.util.Map;

@@ -87,7 +87,7 @@ public final class HostWorkers {
         return Snapshot.unseen(host, problem).with(HostDetails.NONE.with(lastObserved.get(host), answer.waited()));
     }
 
-    /** Updates the workers to the current hosts, and abandons those of hosts that left the list. */
+    /** Updates the workers to the current hosts, and abandons those of hosts that are no longer configured. */
     private List<HostWorker> update(Function<String, Remembered> remembered) {
         var before = byName;
         var now = new LinkedHashMap<String, HostWorker>();

@@ -1,13 +1,15 @@
 package dev.genv.enforcer.enforcement.host;
 
-import dev.genv.enforcer.enforcement.host.Machine.SignalRequest;
-import dev.genv.enforcer.enforcement.host.Machine.SignalResult;
-import dev.genv.enforcer.enforcement.host.Machine.SwapResult;
 import dev.genv.enforcer.genv.DevicesFile;
 import dev.genv.enforcer.genv.DevicesFile.AttachmentId;
 import dev.genv.enforcer.genv.UnreadableException;
+import dev.genv.enforcer.host.Machine;
+import dev.genv.enforcer.host.Machine.SignalRequest;
+import dev.genv.enforcer.host.Machine.SignalResult;
+import dev.genv.enforcer.host.Machine.SwapResult;
 import dev.genv.enforcer.host.StateFacts.Directory;
 import dev.genv.enforcer.host.StateFacts.StateFile;
+import dev.genv.enforcer.host.UnreachableException;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Sha256;

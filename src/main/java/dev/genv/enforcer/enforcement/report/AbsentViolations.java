@@ -91,7 +91,7 @@ final class AbsentViolations {
     /**
      * Whether enough was observed to find the violation again. No more is required: otherwise a user who makes one file invalid for
      * ever could keep violations of other files active, and a machine that never answers could keep those of other machines active.
-     * A machine that is no longer in the list does not count.
+     * A machine that is no longer configured does not count.
      */
     private static boolean wouldBeFound(Violation violation, Fleet fleet) {
         return fleet.snapshots().stream()

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.node.gpu;
 
-import dev.genv.enforcer.enforcement.host.Machine.DeviceUse;
+import dev.genv.enforcer.host.Machine.DeviceUse;
 import dev.genv.enforcer.host.StateFacts.FileId;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;

@@ -1,12 +1,12 @@
 package dev.genv.enforcer.remote.agent;
 
-import dev.genv.enforcer.enforcement.host.Machine;
-import dev.genv.enforcer.enforcement.host.Machine.SignalResult.Kind;
-import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.gpu.GpuQuery;
 import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts;
+import dev.genv.enforcer.host.Machine;
+import dev.genv.enforcer.host.Machine.SignalResult.Kind;
 import dev.genv.enforcer.host.ObservationRequest;
+import dev.genv.enforcer.host.UnreachableException;
 import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.agent.AgentOutput.LostAnswerException;

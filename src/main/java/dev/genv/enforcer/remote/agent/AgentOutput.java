@@ -1,7 +1,7 @@
 package dev.genv.enforcer.remote.agent;
 
-import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import java.nio.charset.StandardCharsets;
 import java.util.HashSet;

@@ -1,9 +1,9 @@
 package dev.genv.enforcer.remote.agent;
 
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
-import dev.genv.enforcer.enforcement.host.Machine.SignalResult;
-import dev.genv.enforcer.enforcement.host.Machine.SwapResult;
 import dev.genv.enforcer.host.HostFacts;
+import dev.genv.enforcer.host.Machine.SignalResult;
+import dev.genv.enforcer.host.Machine.SwapResult;
 import java.util.List;
 
 /** The answer of the agent to a request. */

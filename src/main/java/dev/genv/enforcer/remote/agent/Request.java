@@ -2,8 +2,8 @@ package dev.genv.enforcer.remote.agent;
 
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
-import dev.genv.enforcer.enforcement.host.Machine.SignalRequest;
 import dev.genv.enforcer.host.Bytes;
+import dev.genv.enforcer.host.Machine.SignalRequest;
 import dev.genv.enforcer.host.ObservationRequest;
 import dev.genv.enforcer.model.SubordinateUids;
 import java.time.Duration;

@@ -2,7 +2,7 @@ package dev.genv.enforcer.remote.ssh;
 
 import com.jcraft.jsch.ChannelExec;
 import com.jcraft.jsch.JSchException;
-import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.remote.Connection.CommandResult;

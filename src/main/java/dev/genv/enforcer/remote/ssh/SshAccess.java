@@ -15,7 +15,7 @@ import com.jcraft.jsch.Logger;
 import com.jcraft.jsch.SSHAgentConnector;
 import com.jcraft.jsch.Session;
 import com.jcraft.jsch.USocketFactory;
-import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.remote.Connection;

@@ -1,6 +1,6 @@
 package dev.genv.enforcer.remote.ssh;
 
-import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.remote.Connection;
 import java.time.Duration;

@@ -4,7 +4,7 @@ import com.jcraft.jsch.ChannelExec;
 import com.jcraft.jsch.JSchException;
 import com.jcraft.jsch.Session;
 import com.jcraft.jsch.SocketFactory;
-import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import java.io.BufferedInputStream;
 import java.io.Closeable;

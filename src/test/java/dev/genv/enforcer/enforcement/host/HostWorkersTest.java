@@ -8,6 +8,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.enforcement.host.Host.Remembered;
 import dev.genv.enforcer.enforcement.host.HostWorker.Kind;
+import dev.genv.enforcer.host.UnreachableException;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;

@@ -3,14 +3,14 @@ package dev.genv.enforcer.observation.table;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.genv.enforcer.enforcement.host.Machine;
 import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.host.HostFacts;
+import dev.genv.enforcer.host.Machine;
 import dev.genv.enforcer.host.ObservationRequest;
 import dev.genv.enforcer.host.StateFacts.StateFile;
+import dev.genv.enforcer.host.UnreachableException;
 import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProcessId;

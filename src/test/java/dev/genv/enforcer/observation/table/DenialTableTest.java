@@ -9,7 +9,7 @@ import static dev.genv.enforcer.observation.table.DescribedMachine.env;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIOException;
 
-import dev.genv.enforcer.enforcement.host.Machine.SignalRequest;
+import dev.genv.enforcer.host.Machine.SignalRequest;
 import dev.genv.enforcer.host.ObservationRequest;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.observation.table.FakeMachine.Hands;

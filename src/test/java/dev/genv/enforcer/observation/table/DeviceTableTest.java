@@ -3,12 +3,12 @@ package dev.genv.enforcer.observation.table;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.genv.enforcer.enforcement.host.Machine.SignalRequest;
-import dev.genv.enforcer.enforcement.host.Machine.SignalResult;
-import dev.genv.enforcer.enforcement.host.Machine.SignalResult.Kind;
 import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
+import dev.genv.enforcer.host.Machine.SignalRequest;
+import dev.genv.enforcer.host.Machine.SignalResult;
+import dev.genv.enforcer.host.Machine.SignalResult.Kind;
 import dev.genv.enforcer.host.ObservationRequest;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;

@@ -2,9 +2,9 @@ package dev.genv.enforcer.observation.table;
 
 import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 
-import dev.genv.enforcer.enforcement.host.Machine;
 import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.host.HostFacts;
+import dev.genv.enforcer.host.Machine;
 import dev.genv.enforcer.host.ObservationRequest;
 import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.node.NodeMachine;

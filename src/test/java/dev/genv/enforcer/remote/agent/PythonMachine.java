@@ -8,7 +8,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.host.UnreachableException;
 import dev.genv.enforcer.linux.ProcStat;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;

@@ -2,9 +2,6 @@ package dev.genv.enforcer.remote.agent;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.genv.enforcer.enforcement.host.Machine.SignalResult;
-import dev.genv.enforcer.enforcement.host.Machine.SignalResult.Kind;
-import dev.genv.enforcer.enforcement.host.Machine.SwapResult;
 import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts;
 import dev.genv.enforcer.host.HostFacts.AccessFacts;
@@ -16,6 +13,9 @@ import dev.genv.enforcer.host.HostFacts.MachineFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
+import dev.genv.enforcer.host.Machine.SignalResult;
+import dev.genv.enforcer.host.Machine.SignalResult.Kind;
+import dev.genv.enforcer.host.Machine.SwapResult;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.host.StateFacts;

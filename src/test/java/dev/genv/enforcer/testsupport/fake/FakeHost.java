@@ -3,7 +3,7 @@ package dev.genv.enforcer.testsupport.fake;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
-import dev.genv.enforcer.enforcement.host.UnreachableException;
+import dev.genv.enforcer.host.UnreachableException;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Device.DeviceStatus;
 import dev.genv.enforcer.model.ProcessId;

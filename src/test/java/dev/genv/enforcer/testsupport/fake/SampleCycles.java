@@ -6,9 +6,9 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 
 import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.host.Ticker;
-import dev.genv.enforcer.enforcement.host.UnreachableException;
 import dev.genv.enforcer.enforcement.report.DeliveryCursors;
 import dev.genv.enforcer.enforcement.report.ViolationRegistry;
+import dev.genv.enforcer.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.notification.NoticeFixture;
 import dev.genv.enforcer.notification.Outbox;

@@ -1,4 +1,4 @@
-package dev.genv.enforcer.enforcement.host;
+package dev.genv.enforcer.host;
 
 import dev.genv.enforcer.model.ProblemCode;
 

@@ -1,7 +1,5 @@
-package dev.genv.enforcer.enforcement.host;
+package dev.genv.enforcer.host;
 
-import dev.genv.enforcer.host.HostFacts;
-import dev.genv.enforcer.host.ObservationRequest;
 import dev.genv.enforcer.host.StateFacts.Directory;
 import dev.genv.enforcer.host.StateFacts.LockFacts;
 import dev.genv.enforcer.host.StateFacts.StateFile;
