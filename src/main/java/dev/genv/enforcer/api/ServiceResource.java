@@ -159,7 +159,7 @@ public class ServiceResource {
                     settings.version(),
                     config.mode().name().toLowerCase(Locale.ROOT),
                     config.signals(),
-                    seconds(config.interval()),
+                    seconds(config.timing().interval()),
                     seconds(limits.grace()),
                     killAfter == null ? null : seconds(killAfter),
                     settings.exemptUsers(),

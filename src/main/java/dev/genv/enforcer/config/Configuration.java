@@ -11,6 +11,7 @@ import dev.genv.enforcer.config.settings.Variables.InvalidSettingsException;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.CycleStore;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
+import dev.genv.enforcer.enforcement.EnforcerConfig.Timing;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.report.DeliveryCursors;
 import dev.genv.enforcer.enforcement.report.Event.EventContent;
@@ -155,9 +156,7 @@ public final class Configuration {
                 settings.general().mode(),
                 settings.general().terminateProcesses(),
                 settings.safetyLimits(),
-                settings.general().interval(),
-                settings.observationTimeout(),
-                settings.actionTimeout(),
+                new Timing(settings.general().interval(), settings.observationTimeout(), settings.actionTimeout()),
                 settings.isRemote() && settings.remote().quiet());
     }
 }

@@ -15,6 +15,7 @@ import dev.genv.enforcer.node.proc.MachineFiles;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
+import dev.genv.enforcer.observation.ObserverSettings.Needs;
 import dev.genv.enforcer.observation.ObserverSettings.Privileges;
 import dev.genv.enforcer.policy.RuleConfig;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
@@ -107,7 +108,7 @@ public class Hosts implements CycleListener {
                 observer.programs().stream().map(ProtectedExecutable::path).toList());
         var machine = new NodeMachine(paths, nvidiaSmi());
         opened = machine;
-        if (observer.acts()) {
+        if (observer.needs().acts()) {
             machine.openStateDirectory().ifPresent(LOG::warn);
             machine.claim().ifPresent(LOG::warn);
         }
@@ -183,11 +184,12 @@ public class Hosts implements CycleListener {
                 settings.safety().protectedExecutables(),
                 settings.safety().exemptUsers(),
                 RuleSettings.limitedUsers(settings.rules()),
-                settings.safety().requireHostPid(),
-                settings.general().mode() == ServiceMode.ENFORCE,
-                settings.general().terminateProcesses(),
+                new Needs(
+                        settings.safety().requireHostPid(),
+                        settings.general().mode() == ServiceMode.ENFORCE,
+                        settings.general().terminateProcesses(),
+                        advice),
                 settings.safety().overwrittenEnviron() == OverwrittenEnviron.OUTSIDE,
-                advice,
                 settings.gpu().unlistedMemory(),
                 statusAge());
     }

@@ -93,7 +93,8 @@ record ActionDispatcher(
     private Map<String, String> executeOnHosts(Map<PlannedAction, Verdict> verdicts, ObservationAge age)
             throws InterruptedException {
         var failures = new HashMap<String, String>();
-        var tasks = new HostTasks<Boolean>(HostWorker.Kind.EXECUTE, config.actionTimeout(), ticker);
+        var tasks =
+                new HostTasks<Boolean>(HostWorker.Kind.EXECUTE, config.timing().action(), ticker);
         var byHost = verdicts.keySet().stream()
                 .filter(planned -> verdicts.get(planned) instanceof Verdict.Now)
                 .collect(Collectors.groupingBy(

@@ -62,9 +62,10 @@ public final class Enforcer {
         this.listeners = List.copyOf(listeners);
         this.ticker = ticker;
         var limits = config.safetyLimits();
-        clock = new CycleClock(ticker, config.interval());
-        workers = new HostWorkers(config.hosts(), config.remote(), config.observationTimeout(), ticker);
-        history = new History(config.enforcement(), config.interval(), clock.ticker());
+        clock = new CycleClock(ticker, config.timing().interval());
+        workers =
+                new HostWorkers(config.hosts(), config.remote(), config.timing().observation(), ticker);
+        history = new History(config.enforcement(), config.timing().interval(), clock.ticker());
         terminations = new Terminations(limits, clock.ticker());
         gate = new Gate(config.enforcement(), history, limits.maxTerminations(), clock.ticker());
         problems = new ProblemLog(config.quiet());
@@ -97,7 +98,8 @@ public final class Enforcer {
             return Optional.empty();
         }
         try {
-            var age = new ObservationAge(ticker, config.interval(), config.observationTimeout());
+            var age = new ObservationAge(
+                    ticker, config.timing().interval(), config.timing().observation());
             try {
                 return Optional.of(cycle(age));
             } catch (InterruptedException e) {

@@ -17,7 +17,6 @@ import java.util.function.Supplier;
  * @param hosts supplies the hosts at the start of every cycle; their names are unique
  * @param remote whether the hosts are other machines, not the node
  * @param signals whether processes may be signalled at all
- * @param interval the time from one cycle to the next; zero for a single cycle
  * @param quiet whether hosts that do not answer are left out of the log
  */
 public record EnforcerConfig(
@@ -27,10 +26,17 @@ public record EnforcerConfig(
         ServiceMode mode,
         boolean signals,
         SafetyLimits safetyLimits,
-        Duration interval,
-        Duration observationTimeout,
-        Duration actionTimeout,
+        Timing timing,
         boolean quiet) {
+    /**
+     * How long a cycle may take.
+     *
+     * @param interval the time from one cycle to the next; zero for a single cycle
+     * @param observation the time limit of an observation
+     * @param action the time limit of the actions
+     */
+    public record Timing(Duration interval, Duration observation, Duration action) {}
+
     /** Returns the weaker one of the modes of a rule and of the service. */
     RuleMode effectiveMode(RuleDefinition rule) {
         return mode == ServiceMode.AUDIT ? RuleMode.AUDIT : policy.modeOf(rule);

@@ -213,7 +213,7 @@ public final class History {
                         details.machine() == null ? known.machine : details.machine(),
                         known.claims.next(snapshot, ticks.get(name), observedAt),
                         null));
-        if (details.reached()) {
+        if (snapshot.isReached()) {
             accounts.put(new HostKey(name), remembered.apply(name).accounts());
         }
         if (snapshot.has(SnapshotPart.ENVIRONMENTS)) {

@@ -104,7 +104,7 @@ public record Snapshot(
 
     /** Whether the host answered. */
     public boolean isReached() {
-        return details.reached();
+        return details.answer().reached();
     }
 
     /** Whether its machine counts under another name, so that nothing was observed of this host. */
@@ -180,37 +180,27 @@ public record Snapshot(
     /**
      * What was observed of the host itself. Of it, rules use only the accounts.
      *
-     * @param reached whether the host answered
-     * @param lastObserved when it last answered; null if it never did
-     * @param duration how long the observation took, or the wait for it
      * @param machine the identity of the machine and of its boot, which does not depend on its name; null if unknown
      * @param ticks when the state was read, in clock ticks since boot, like the start time of a process; 0 if it was not read
      * @param ended the verified processes that have certainly exited
      * @param missingPrivileges the privileges that the service lacks here, such as {@code SYS_PTRACE}; each is also a problem that says
      *     how to grant it
      * @param readOnlyReason why no action may be executed on this host; null if actions may be executed
-     * @param lockWait how long the observation waited for genv's lock; null if it did not, or if that is unknown
-     * @param driver the version of the GPU driver; null if unknown
      * @param accounts those that are known; none if they could not be read
-     * @param hasGenv whether genv has recorded something on the machine; null if unknown
      * @param devices the status of each device, if nvidia-smi was asked for it and knows it
      */
     public record HostDetails(
-            boolean reached,
-            @Nullable Instant lastObserved,
-            Duration duration,
+            Answer answer,
             @Nullable String machine,
             long ticks,
             Set<ProcessId> ended,
             List<String> missingPrivileges,
             @Nullable String readOnlyReason,
-            @Nullable Duration lockWait,
-            @Nullable String driver,
             Accounts accounts,
-            @Nullable Boolean hasGenv,
-            List<DeviceStatus> devices) {
+            List<DeviceStatus> devices,
+            Shown shown) {
         /** Nothing was observed. */
-        public static final HostDetails NONE = new HostDetails(false, null, 0);
+        public static final HostDetails NONE = of(Answer.NONE, null, 0);
 
         public HostDetails {
             ended = Set.copyOf(ended);
@@ -218,26 +208,41 @@ public record Snapshot(
             devices = List.copyOf(devices);
         }
 
-        private HostDetails(boolean reached, @Nullable String machine, long ticks) {
-            this(
-                    reached,
-                    null,
-                    Duration.ZERO,
-                    machine,
-                    ticks,
-                    Set.of(),
-                    List.of(),
-                    null,
-                    null,
-                    null,
-                    Accounts.NONE,
-                    null,
-                    List.of());
+        /**
+         * How the host answered.
+         *
+         * @param reached whether it did
+         * @param last when it last answered; null if it never did, or if that is not measured
+         * @param duration how long the observation took, or the wait for it
+         */
+        public record Answer(boolean reached, @Nullable Instant last, Duration duration) {
+            static final Answer NONE = new Answer(false, null, Duration.ZERO);
+            /** It answered, and its time is not measured. */
+            public static final Answer UNTIMED = new Answer(true, null, Duration.ZERO);
+        }
+
+        /**
+         * What is only shown: no decision uses it.
+         *
+         * @param lockWait how long the observation waited for genv's lock; null if it did not, or if that is unknown
+         * @param driver the version of the GPU driver; null if unknown
+         * @param hasGenv whether genv has recorded something on the machine; null if unknown
+         */
+        public record Shown(
+                @Nullable Duration lockWait,
+                @Nullable String driver,
+                @Nullable Boolean hasGenv) {
+            public static final Shown NOTHING = new Shown(null, null, null);
+        }
+
+        private static HostDetails of(Answer answer, @Nullable String machine, long ticks) {
+            return new HostDetails(
+                    answer, machine, ticks, Set.of(), List.of(), null, Accounts.NONE, List.of(), Shown.NOTHING);
         }
 
         /** Creates those of a host that answered, of which only this is known. */
         public static HostDetails reached(@Nullable String machine, long ticks) {
-            return new HostDetails(true, machine, ticks);
+            return of(Answer.UNTIMED, machine, ticks);
         }
 
         /** Returns the utilization of devices by their index, in percent, as far as it is known. */
@@ -252,29 +257,17 @@ public record Snapshot(
         }
 
         /** Returns them with when the host answered last, and how long that took. */
-        public HostDetails with(@Nullable Instant otherObserved, Duration otherDuration) {
-            return with(otherObserved, otherDuration, missingPrivileges);
+        public HostDetails with(@Nullable Instant last, Duration duration) {
+            return with(new Answer(answer.reached, last, duration), missingPrivileges);
         }
 
         public HostDetails withMissingPrivileges(List<String> others) {
-            return with(lastObserved, duration, others);
+            return with(answer, others);
         }
 
-        private HostDetails with(@Nullable Instant otherObserved, Duration otherDuration, List<String> otherMissing) {
+        private HostDetails with(Answer other, List<String> otherMissing) {
             return new HostDetails(
-                    reached,
-                    otherObserved,
-                    otherDuration,
-                    machine,
-                    ticks,
-                    ended,
-                    otherMissing,
-                    readOnlyReason,
-                    lockWait,
-                    driver,
-                    accounts,
-                    hasGenv,
-                    devices);
+                    other, machine, ticks, ended, otherMissing, readOnlyReason, accounts, devices, shown);
         }
     }
 }

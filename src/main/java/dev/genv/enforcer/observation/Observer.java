@@ -35,7 +35,6 @@ import dev.genv.enforcer.observation.ObserverSettings.Advice;
 import dev.genv.enforcer.observation.ObserverSettings.Privileges;
 import dev.genv.enforcer.observation.ObserverSettings.Privileges.MissingPrivilege;
 import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -162,19 +161,17 @@ public final class Observer {
                 findings.missing(),
                 findings.problems(),
                 new HostDetails(
-                        true,
-                        null,
-                        Duration.ZERO,
+                        HostDetails.Answer.UNTIMED,
                         machine(facts.machine()),
                         facts.machine().beforeState(),
                         privileges.isOutsideHostPid() ? Set.of() : ended(facts.verified(), verified),
                         missingPrivileges.stream().map(MissingPrivilege::name).toList(),
-                        privileges.isOutsideHostPid() ? settings.advice().namespaceReason() : other.orElse(null),
-                        state.lockWait(),
-                        driver(facts.machine()),
+                        privileges.isOutsideHostPid()
+                                ? settings.needs().advice().namespaceReason()
+                                : other.orElse(null),
                         accounts.accounts(),
-                        hasGenv(facts.state()),
-                        statuses));
+                        statuses,
+                        new HostDetails.Shown(state.lockWait(), driver(facts.machine()), hasGenv(facts.state()))));
     }
 
     /** Returns the accounts that the name service found, to continue with them in another run of the service. */
@@ -280,7 +277,7 @@ public final class Observer {
             return GpuReport.none(List.of(), Set.of());
         }
         gpus.recordBoot(facts.machine());
-        var report = settings.advice() == Advice.CONTAINER
+        var report = settings.needs().advice() == Advice.CONTAINER
                 ? gpus.interpretInContainer(facts.gpu(), driver(facts.machine()) != null)
                 : gpus.interpret(facts.gpu());
         var pids = facts.processes().stream().map(ProcessFacts::pid).collect(Collectors.toUnmodifiableSet());

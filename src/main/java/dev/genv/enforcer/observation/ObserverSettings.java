@@ -19,12 +19,9 @@ import java.util.stream.Stream;
  * @param protectedExecutables programs that are never terminated, besides the built-in ones
  * @param exemptUsers names or uids of users whose processes are never terminated
  * @param limitedUsers the users who have limits of their own
- * @param requireHostPid whether to act only in the first PID namespace, to which the GPU tool's pids belong
- * @param acts whether any action is executed
- * @param signals whether processes are terminated
+ * @param needs what the service must be allowed on the machine
  * @param overwrittenIsOutside whether a process counts as outside of all environments if it has overwritten its environ, and nothing shows
  *     to which environment it belongs
- * @param advice how a missing privilege is given
  * @param unlistedMemory how much memory of a device may belong to no listed process before it is reported
  * @param statusAge how old what the driver measures on the devices may be; zero to ask in every observation
  */
@@ -34,11 +31,8 @@ public record ObserverSettings(
         List<ProtectedExecutable> protectedExecutables,
         List<String> exemptUsers,
         List<ConfiguredUser> limitedUsers,
-        boolean requireHostPid,
-        boolean acts,
-        boolean signals,
+        Needs needs,
         boolean overwrittenIsOutside,
-        Advice advice,
         Memory unlistedMemory,
         Duration statusAge) {
     public ObserverSettings {
@@ -64,6 +58,16 @@ public record ObserverSettings(
                 .distinct()
                 .toList();
     }
+
+    /**
+     * What the service does on a machine, so which privileges it needs.
+     *
+     * @param hostPid whether it acts only in the first PID namespace, to which the GPU tool's pids belong
+     * @param acts whether it executes any action
+     * @param signals whether it terminates processes
+     * @param advice how a missing privilege is given
+     */
+    public record Needs(boolean hostPid, boolean acts, boolean signals, Advice advice) {}
 
     /** How the service is given a privilege. */
     public enum Advice {
@@ -106,11 +110,12 @@ public record ObserverSettings(
 
         /** Whether the service is in another PID namespace: there the driver's pids belong to other processes. */
         public boolean isOutsideHostPid() {
-            return settings.requireHostPid() && !access.pidNamespace().equals(AccessFacts.FIRST_PID_NAMESPACE);
+            return settings.needs.hostPid && !access.pidNamespace().equals(AccessFacts.FIRST_PID_NAMESPACE);
         }
 
         public List<MissingPrivilege> missing() {
-            var advice = settings.advice();
+            var needs = settings.needs;
+            var advice = needs.advice;
             var missing = new ArrayList<MissingPrivilege>();
             if (isOutsideHostPid()) {
                 missing.add(new MissingPrivilege(
@@ -127,7 +132,7 @@ public record ObserverSettings(
             if (!access.has(AccessFacts.CAP_DAC_READ_SEARCH) && !access.has(AccessFacts.CAP_DAC_OVERRIDE)) {
                 missing.add(capability("DAC_READ_SEARCH", UNREADABLE_ENVIRON));
             }
-            if (settings.acts() && settings.signals() && !access.has(AccessFacts.CAP_KILL)) {
+            if (needs.acts && needs.signals && !access.has(AccessFacts.CAP_KILL)) {
                 missing.add(capability("KILL", "processes of other users cannot be signalled: "));
             }
             var profile = APPARMOR_OF_A_CONTAINER.matcher(access.securityLabel());
@@ -137,15 +142,14 @@ public record ObserverSettings(
                         "the profile %s prevents reading and signalling other processes: run with --security-opt apparmor=unconfined"
                                 .formatted(profile.group(1))));
             }
-            if (settings.acts() && !access.stateIsWritable()) {
+            if (needs.acts && !access.stateIsWritable()) {
                 missing.add(new MissingPrivilege("STATE_WRITE", advice.openState.formatted(settings.stateDirectory())));
             }
             return missing;
         }
 
         private MissingPrivilege capability(String name, String consequence) {
-            return new MissingPrivilege(
-                    name, consequence + settings.advice().addCapability.formatted(name));
+            return new MissingPrivilege(name, consequence + settings.needs.advice.addCapability.formatted(name));
         }
 
         /**

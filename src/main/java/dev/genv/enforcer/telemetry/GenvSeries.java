@@ -46,7 +46,7 @@ final class GenvSeries {
     /** Returns the series of a host and its devices. */
     static List<Series> ofHost(Snapshot host) {
         var all = new ArrayList<Series>();
-        var hasGenv = host.details().hasGenv();
+        var hasGenv = host.details().shown().hasGenv();
         add(all, GenvMetric.IS_INSTALLED, hasGenv == null ? null : hasGenv ? 1 : 0);
         for (var device : host.details().devices()) {
             var index = Integer.toString(device.index());

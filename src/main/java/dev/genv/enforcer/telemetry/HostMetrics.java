@@ -69,7 +69,7 @@ public final class HostMetrics implements CycleListener {
         }
         show(up, hosts, host -> host.isReached() ? 1 : 0);
         show(complete, hosts, host -> host.isObservedCompletely() ? 1 : 0);
-        show(observation, hosts, host -> host.details().duration().toNanos() / NANOS_PER_SECOND);
+        show(observation, hosts, host -> host.details().answer().duration().toNanos() / NANOS_PER_SECOND);
         show(processes, hosts, host -> host.processes().size());
         show(devices, hosts, host -> host.listedDevices().size());
         show(environments, hosts, host -> host.environments().size());
@@ -81,7 +81,7 @@ public final class HostMetrics implements CycleListener {
                         .map(problem -> Tags.of(
                                 "host", host.host(), "code", problem.code().label())))));
         hosts.stream()
-                .map(host -> host.details().lockWait())
+                .map(host -> host.details().shown().lockWait())
                 .filter(Objects::nonNull)
                 .forEach(lockWait::record);
     }

@@ -36,6 +36,7 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.ConfiguredUsers.ConfiguredUser;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
+import dev.genv.enforcer.observation.ObserverSettings.Needs;
 import dev.genv.enforcer.observation.ProcessIdentity.ObservedProcess;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.Violation;
@@ -320,11 +321,8 @@ final class FactsMachine {
                     List.of(),
                     exempt,
                     limited,
-                    true,
-                    true,
-                    true,
+                    new Needs(true, true, true, advice),
                     false,
-                    advice,
                     Memory.ofMebibytes(512),
                     Duration.ZERO);
             observer = new Observer(settings);
@@ -475,7 +473,7 @@ final class FactsMachine {
         var other = Stream.of(
                         details.ended().isEmpty() ? "" : "ended",
                         details.machine() == null ? "unknown machine" : "",
-                        Boolean.TRUE.equals(details.hasGenv()) ? "" : "no genv",
+                        Boolean.TRUE.equals(details.shown().hasGenv()) ? "" : "no genv",
                         details.readOnlyReason() == null ? "" : "acts not")
                 .filter(word -> !word.isEmpty());
         var missing = seen.missing().stream().sorted().map(part -> "without " + part);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.host.HostFacts.AccessFacts;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
+import dev.genv.enforcer.observation.ObserverSettings.Needs;
 import dev.genv.enforcer.observation.ObserverSettings.Privileges;
 import dev.genv.enforcer.observation.ObserverSettings.Privileges.MissingPrivilege;
 import java.time.Duration;
@@ -83,11 +84,8 @@ class PrivilegesTest {
                 List.of(),
                 List.of(),
                 List.of(),
-                requireHostPid,
-                acts,
-                acts,
+                new Needs(requireHostPid, acts, acts, advice),
                 false,
-                advice,
                 Memory.ZERO,
                 Duration.ZERO);
         var privileges = new Privileges(settings, access);

@@ -9,6 +9,7 @@ import dev.genv.enforcer.node.gpu.NvidiaSmi;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
+import dev.genv.enforcer.observation.ObserverSettings.Needs;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -67,11 +68,8 @@ public final class NodeBuilder {
                 programs,
                 exempt,
                 List.of(),
-                requireHostPid,
-                true,
-                true,
+                new Needs(requireHostPid, true, true, Advice.CONTAINER),
                 overwrittenIsOutside,
-                Advice.CONTAINER,
                 Memory.ofMebibytes(512),
                 Duration.ZERO);
     }

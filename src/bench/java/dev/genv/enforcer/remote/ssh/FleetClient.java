@@ -15,6 +15,7 @@ import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
+import dev.genv.enforcer.observation.ObserverSettings.Needs;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.remote.Connection;
@@ -99,11 +100,8 @@ public final class FleetClient {
                 List.of(),
                 List.of(),
                 List.of(),
+                new Needs(false, false, true, Advice.LOGIN),
                 false,
-                false,
-                true,
-                false,
-                Advice.LOGIN,
                 Memory.ZERO,
                 Duration.ofMinutes(1));
     }

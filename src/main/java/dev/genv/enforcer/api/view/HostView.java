@@ -85,9 +85,9 @@ public record HostView(
         return new HostView(
                 snapshot.host(),
                 !snapshot.isReached() ? "unreachable" : snapshot.isComplete() ? "ok" : "degraded",
-                details.lastObserved(),
-                details.duration().toMillis(),
-                details.driver(),
+                details.answer().last(),
+                details.answer().duration().toMillis(),
+                details.shown().driver(),
                 number(snapshot, SnapshotPart.PROCESSES, snapshot.listedDevices()),
                 number(snapshot, SnapshotPart.PROCESSES, snapshot.processes()),
                 number(snapshot, SnapshotPart.ENVIRONMENTS, snapshot.environments()),

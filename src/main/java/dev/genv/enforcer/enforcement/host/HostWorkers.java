@@ -79,7 +79,8 @@ public final class HostWorkers {
         var host = answer.host();
         var snapshot = answer.value();
         if (snapshot != null) {
-            lastObserved.put(host, Objects.requireNonNull(snapshot.details().lastObserved()));
+            lastObserved.put(
+                    host, Objects.requireNonNull(snapshot.details().answer().last()));
             return snapshot;
         }
         var why = Objects.requireNonNull(answer.failure());

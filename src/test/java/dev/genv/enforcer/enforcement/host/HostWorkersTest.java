@@ -50,9 +50,9 @@ class HostWorkersTest {
         assertThat(reports.getLast().isReached()).isFalse();
         assertThat(reports.getLast().problems())
                 .containsExactly(new Problem(ProblemCode.HOST_KEY_CHANGED, "it shows another key"));
-        assertThat(reports.getLast().details().lastObserved()).isNull();
+        assertThat(reports.getLast().details().answer().last()).isNull();
         other.setSnapshot(host("other"));
-        assertThat(collect().getLast().details().lastObserved()).isNotNull();
+        assertThat(collect().getLast().details().answer().last()).isNotNull();
     }
 
     @Test

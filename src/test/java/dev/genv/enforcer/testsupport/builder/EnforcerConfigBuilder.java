@@ -92,6 +92,13 @@ public final class EnforcerConfigBuilder {
 
     public EnforcerConfig build() {
         return new EnforcerConfig(
-                hosts, remote, policy, mode, signals, safetyLimits, interval, observationTimeout, actionTimeout, quiet);
+                hosts,
+                remote,
+                policy,
+                mode,
+                signals,
+                safetyLimits,
+                new EnforcerConfig.Timing(interval, observationTimeout, actionTimeout),
+                quiet);
     }
 }

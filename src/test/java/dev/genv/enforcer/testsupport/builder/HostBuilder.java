@@ -14,7 +14,6 @@ import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.model.Snapshot.Unexplained;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.SubordinateUids;
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -157,19 +156,15 @@ public final class HostBuilder {
                 missing,
                 List.of(),
                 new HostDetails(
-                        false,
-                        null,
-                        Duration.ZERO,
+                        HostDetails.NONE.answer(),
                         null,
                         0,
                         Set.of(),
                         List.of(),
                         null,
-                        null,
-                        null,
                         accounts,
-                        null,
-                        statuses));
+                        statuses,
+                        HostDetails.NONE.shown()));
     }
 
     private Unexplained unexplained() {

@@ -11,7 +11,6 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -135,19 +134,15 @@ public final class FakeHost implements Host {
             var snapshot = snapshotSource.call();
             var ended = pending.stream().filter(this.exited::contains).collect(Collectors.toSet());
             return snapshot.with(new HostDetails(
-                    true,
-                    null,
-                    Duration.ZERO,
+                    HostDetails.Answer.UNTIMED,
                     machine,
                     ticks,
                     ended,
                     missingPrivileges,
                     readOnlyReason,
-                    null,
-                    null,
                     accounts,
-                    hasGenv,
-                    devices));
+                    devices,
+                    new HostDetails.Shown(null, null, hasGenv)));
         } catch (UnreachableException | InterruptedException | RuntimeException e) {
             throw e;
         } catch (Exception e) {
