@@ -49,6 +49,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -268,8 +269,7 @@ final class FactsMachine {
     private static void change(Described process, List<String> words) {
         for (var word = words.iterator(); word.hasNext(); ) {
             switch (word.next()) {
-                case "uid" -> process.uid = Long.valueOf(word.next());
-                case "uid-unknown" -> process.uid = null;
+                case "uid" -> process.uid = known(word.next()).map(Long::valueOf).orElse(null);
                 case "in" -> process.names(word.next());
                 case "outside" -> process.names("");
                 case "unread" -> process.environ = null;
@@ -282,15 +282,22 @@ final class FactsMachine {
                 case "session" -> process.session = Long.parseLong(word.next());
                 case "executed" -> process.environAt = Long.parseLong(word.next());
                 case "executing" -> process.isExecuting = true; // its environ moves while it is read
-                case "namespaces" -> process.namespaces = Integer.parseInt(word.next());
-                case "namespaces-unknown" -> process.namespaces = 0;
+                case "namespaces" ->
+                    process.namespaces = known(word.next()).map(Integer::valueOf).orElse(0);
                 case "cgroup" -> process.cgroup = word.next();
-                // Such as 0:1003:1,1:100000:65536; none if it cannot be read.
-                case "uid-map" -> process.uidMap = word.next().replace(':', ' ').replace(",", "\n");
-                case "no-uid-map" -> process.uidMap = null;
+                // Such as 0:1003:1,1:100000:65536
+                case "uid-map" ->
+                    process.uidMap = known(word.next())
+                            .map(map -> map.replace(':', ' ').replace(",", "\n"))
+                            .orElse(null);
                 default -> throw new IllegalArgumentException(words.toString());
             }
         }
+    }
+
+    /** Returns a word; empty for a question mark, which stands for what cannot be read. */
+    private static Optional<String> known(String word) {
+        return Optional.of(word).filter(each -> !each.equals("?"));
     }
 
     /** Returns what was seen at each observation and told; if nothing was asked for, what is seen now. */

@@ -111,7 +111,7 @@ class MembershipTableTest {
             → unknown: its ancestors cannot be read, unknown: its ancestors cannot be read
 
             an unknown real uid
-            100 uid-unknown; strict; decide
+            100 uid ?; strict; decide
             → unknown: its ancestors cannot be read
 
             an ancestor that executed a program while it was read
@@ -124,7 +124,7 @@ class MembershipTableTest {
 
     private static final String ROOT = """
             root of the machine is many users, also with the setting
-            100 uid 0; 812 uid 0; decide; strict; decide; 812 namespaces-unknown; decide
+            100 uid 0; 812 uid 0; decide; strict; decide; 812 namespaces ?; decide
             → unknown: root starts programs for all users, so its other processes prove nothing, unknown: root starts, unknown: root starts
 
             root of a container is one user
@@ -136,7 +136,7 @@ class MembershipTableTest {
             → unknown: no ancestor shows to which environment it belongs, unknown: no ancestor
 
             an ancestor of root in unknown namespaces
-            100 uid 0 namespaces-unknown; 812 uid 0 namespaces 2; strict; decide
+            100 uid 0 namespaces ?; 812 uid 0 namespaces 2; strict; decide
             → unknown: its ancestors cannot be read
 
             a user's container

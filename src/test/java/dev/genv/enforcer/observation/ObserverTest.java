@@ -376,11 +376,11 @@ class ObserverTest {
             → 812 of alice in a
 
             no account, and a user namespace that shows nothing more, or that cannot be read
-            812 uid 100001 uid-map 0:100001:1; envs; see; text; 812 uid-map x; see; 812 no-uid-map; see; 812 uid-map 0:0:4294967295:1; see
+            812 uid 100001 uid-map 0:100001:1; envs; see; text; 812 uid-map x; see; 812 uid-map ?; see; 812 uid-map 0:0:4294967295:1; see
             → 812 of 100001 in a, OWNER_UNKNOWN → process 812 is of uid 100001, which is in the range of subordinate uids of uid 1003, and its user namespace does not show whose it is → 812 of 100001 in a, OWNER_UNKNOWN → 812 of 100001 in a, OWNER_UNKNOWN → 812 of 100001 in a, OWNER_UNKNOWN
 
             a uid in no range needs no proof
-            812 no-uid-map
+            812 uid-map ?
             → usual
 
             a nameless environment of a subordinate uid counts for the owner, with a process that shows it or without
@@ -388,7 +388,7 @@ class ObserverTest {
             → usual → a of alice → env a, 0:a → a of alice
 
             a nameless environment of a uid that processes do not show to be a subordinate one, or that has an account
-            envs a:100001::812; 812 uid 100001; see; users; 812 no-uid-map; see; users; 812 uid-map 0:100001:1; passwd root:0 alice:1003 dora:100001; see; users
+            envs a:100001::812; 812 uid 100001; see; users; 812 uid-map ?; see; users; 812 uid-map 0:100001:1; passwd root:0 alice:1003 dora:100001; see; users
             → 812 of 100001 in a, env a, 0:a, OWNER_UNKNOWN → a of 100001 → 812 of 100001 in a, env a, 0:a, OWNER_UNKNOWN → a of 100001 → 812 of dora in a, env a, 0:a → a of dora
 
             an invented name for a subordinate uid is disputed, and one of a directory service is not
