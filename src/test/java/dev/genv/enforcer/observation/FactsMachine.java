@@ -269,7 +269,8 @@ final class FactsMachine {
     private static void change(Described process, List<String> words) {
         for (var word = words.iterator(); word.hasNext(); ) {
             switch (word.next()) {
-                case "uid" -> process.uid = known(word.next()).map(Long::valueOf).orElse(null);
+                case "uid" ->
+                    process.uid = known(word.next()).map(Long::valueOf).orElse(null);
                 case "in" -> process.names(word.next());
                 case "outside" -> process.names("");
                 case "unread" -> process.environ = null;
@@ -283,7 +284,8 @@ final class FactsMachine {
                 case "executed" -> process.environAt = Long.parseLong(word.next());
                 case "executing" -> process.isExecuting = true; // its environ moves while it is read
                 case "namespaces" ->
-                    process.namespaces = known(word.next()).map(Integer::valueOf).orElse(0);
+                    process.namespaces =
+                            known(word.next()).map(Integer::valueOf).orElse(0);
                 case "cgroup" -> process.cgroup = word.next();
                 // Such as 0:1003:1,1:100000:65536
                 case "uid-map" ->

@@ -122,6 +122,13 @@ class PolicyTableTest {
         process 1 in a on 0=1100mi
         → terminate 1
 
+        an immune process, and others that use no memory or an unknown amount
+        env a capacity 100mi on 0
+        process 1 in a on 0=900mi immune
+        process 2 in a on 0=0
+        process 3 in a on 0=?
+        → only reported (MEMORY_UNKNOWN)
+
         a capacity that cannot be read
         env a capacity 4t on 0
         process 1 in a on 0=1100mi
@@ -292,6 +299,13 @@ class PolicyTableTest {
         overdue 1
         → terminate 1, detach a 1
 
+        a process of the environment on another device stays
+        limit 0
+        env a on 0
+        process 1 in a on 0
+        process 2 in a on 1
+        → terminate 1, detach a 0
+
         uid zero without a name counts for no user
         limit 0
         env a unnamed uid 0 on 0,1
@@ -336,22 +350,22 @@ class PolicyTableTest {
         → detach c 1
 
         the older attachment of a device counts, here the second one
-        env a on 0 at OLD
-        env b on 0 at OLD
-        env c on 1 at OLD
-        appeared a 0 9
-        appeared b 0 2
-        appeared c 1 5
-        → detach c 1
+        env a on 1 at OLD
+        env b on 1 at OLD
+        env c on 0 at OLD
+        appeared a 1 9
+        appeared b 1 2
+        appeared c 0 5
+        → detach c 0
 
         the older attachment of a device counts, here the first one
-        env a on 0 at OLD
-        env b on 0 at OLD
-        env c on 1 at OLD
-        appeared a 0 2
-        appeared b 0 9
-        appeared c 1 5
-        → detach c 1
+        env a on 1 at OLD
+        env b on 1 at OLD
+        env c on 0 at OLD
+        appeared a 1 2
+        appeared b 1 9
+        appeared c 0 5
+        → detach c 0
 
         recorded times alone do not choose between devices in use
         env a on 0 at OLD

@@ -24,6 +24,7 @@ import dev.genv.enforcer.model.GpuProcess.Workload.Container;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
+import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
@@ -189,7 +190,19 @@ class PolicyTest {
                 Map.of(),
                 Map.of(new HostDevice("here", 0), idle, new HostDevice("here", 1), Duration.ofHours(1)),
                 Map.of(),
-                Map.of(id("here", 1), idle, id("here", 2), Duration.ofHours(1), id("here", 3), idle));
+                Map.of(
+                        id("here", 1),
+                        idle,
+                        id("here", 2),
+                        Duration.ofHours(1),
+                        id("here", 3),
+                        idle,
+                        id("here", 5),
+                        IdleLimits.DEFAULT.after(),
+                        id("here", 6),
+                        idle,
+                        id("here", 7),
+                        idle));
         var node = host().devices(1).with("env a on 0", "process 1 in a on 0=1g");
         var policy = enforcingPolicy(Limits.NONE, KnownRules.IDLE_PROCESSES);
         assertThat(terminatedPids(policy.check(node.fleet().with(idleness), Set.of())))
@@ -201,13 +214,18 @@ class PolicyTest {
                                 "env b on 0",
                                 "process 2 in b on 0=1mi",
                                 "process 3 in b on 0=1mi,1=1mi",
-                                "process 4 on 0=1mi")
+                                "process 4 on 0=1mi",
+                                "process 5 in b on 0=1",
+                                "process 6 in b on 0=0",
+                                "process 7 in b on 0=?")
                         .fleet()
                         .with(idleness),
                 Set.of());
         assertThat(terminatedPids(plan))
-                .as("2 was started an hour ago, 3 is also on a device that was in use, 4 is in no environment")
-                .containsExactly(1);
+                .as(
+                        "2 was started an hour ago, 3 is also on a device that was in use, 4 is in no environment, 5 was idle for exactly the"
+                                + " time, and 6 and 7 hold no memory, as far as it is known")
+                .containsExactly(1, 5);
         assertThat(plan.problems()).isEmpty();
     }
 
