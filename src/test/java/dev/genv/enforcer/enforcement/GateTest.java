@@ -196,6 +196,19 @@ class GateTest {
         assertThat(verdicts).containsExactlyInAnyOrder(expected.split(", ", -1));
     }
 
+    /** No detachment depends on it: the host answers whether it may. */
+    @Test
+    void terminationForItsOwnSakeIsTriedWithoutThePrivilege() {
+        isStopped = false;
+        mode = ServiceMode.ENFORCE;
+        ruleMode = RuleMode.ENFORCE;
+        signals = true;
+        gracePeriod = Duration.ZERO;
+        node.setMissingPrivileges("KILL");
+        screen(job());
+        assertThat(skips).containsExactly("1 run");
+    }
+
     private boolean isDue(GpuProcessBuilder process) {
         screen(process);
         return dueNow();

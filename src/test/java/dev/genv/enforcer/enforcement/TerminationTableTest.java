@@ -257,6 +257,13 @@ class TerminationTableTest extends CycleTable {
         slightly-less 40 45 50 55
         → 1 TERM 0, 1 KILL 40, 1 KILL 45, 1 KILL 50, 2 TERM 55
 
+        no other one within that minute, long after the service was started
+        kill-after never
+        observed-before
+        full 0
+        slightly-less 10 59
+        → 1 TERM 0
+
         another one after a minute if there is no SIGKILL
         kill-after never
         full 0 10
