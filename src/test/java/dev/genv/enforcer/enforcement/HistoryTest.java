@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.enforcement.Gate.Enforcement;
 import dev.genv.enforcer.enforcement.host.Host.Remembered;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
+import dev.genv.enforcer.enforcement.report.SavedState;
+import dev.genv.enforcer.enforcement.report.SavedState.SavedCycle;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
@@ -13,14 +15,17 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.AccountReader.KnownAccounts;
 import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
+import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.Plans;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 
 class HistoryTest {
@@ -63,6 +68,32 @@ class HistoryTest {
         var unreachable = Snapshot.unseen("first", new Problem(ProblemCode.HOST_UNREACHABLE, "no answer"));
         history.remember(fleet(unreachable), _ -> Remembered.NOTHING);
         assertThat(history.remembered("first")).isEqualTo(known);
+    }
+
+    @Test
+    void aRuleThatIsEnforcedAnewActsOnNoTimeInWhichItOnlyAudited() {
+        remember(first.observe());
+        var saved = history.save();
+        restart(saved, _ -> true);
+        assertThat(history.save().get(History.CLOCKS)).isEqualTo(saved.get(History.CLOCKS));
+        restart(saved, _ -> false);
+        assertThat(history.save().get(History.CLOCKS)).isEmpty();
+    }
+
+    /** A machine without an id shows it by its clock. */
+    @Test
+    void aRebootWhileTheServiceIsStoppedEndsTheClocks() {
+        first.setMachine(null);
+        remember(first.observe());
+        restart(history.save(), _ -> true);
+        assertThat(left(remember(first.setTicks(10).observe()), "first")).isEqualTo(GRACE);
+    }
+
+    /** Continues in another run of the service, which enforces these rules. */
+    private void restart(SavedState saved, Predicate<RuleDefinition> enforced) {
+        var last = new SavedCycle(0, history.observedAt(), history.ticks(), 0, 0, Instant.EPOCH, Instant.EPOCH, 0);
+        history = new History(new Enforcement(ServiceMode.ENFORCE, enforced, true, GRACE), INTERVAL, time.ticker());
+        history.restore(saved, last, true);
     }
 
     private static FakeHost stray(String name) {
