@@ -1,9 +1,8 @@
 package dev.genv.enforcer.observation;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import dev.genv.enforcer.genv.DevicesFile;
 import dev.genv.enforcer.genv.EnvsFile;
-import dev.genv.enforcer.genv.GenvJson;
+import dev.genv.enforcer.genv.FileParser;
 import dev.genv.enforcer.genv.UnreadableException;
 import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.Reading;
@@ -25,27 +24,20 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Parses genv's state, and notices if its directory is another one than before. Files with equal content are parsed once, because most
- * observations find the files of the previous one.
- */
+/** Parses genv's state, and notices if its directory is another one than before. */
 public final class StateParser {
-    /** In bytes; the parsed content of larger files is not kept. */
-    private static final int LARGEST_KEPT = 16 << 10;
-
     private static final int LONGEST_SHOWN = 200;
     private static final int MAX_HOLDERS = 3;
     private static final String WITHOUT_LOCK = ". The state is read without it; nothing can be detached";
 
     private final String path;
+    private final FileParser<EnvsFile> envsParser = new FileParser<>(EnvsFile::of);
+    private final FileParser<DevicesFile> devicesParser = new FileParser<>(DevicesFile::of);
     private Directory.@Nullable Present lastDirectory;
-    private @Nullable Parsed last;
 
     public StateParser(String path) {
         this.path = path;
     }
-
-    private record Parsed(StateFile envs, StateFile devices, State state) {}
 
     /**
      * Returns both files as the union of two readings, or of one if the earlier one is null because it found the same. A file that cannot
@@ -66,42 +58,21 @@ public final class StateParser {
         if (unread != null) {
             return new State(new State.File.Unreadable<>(unread), new State.File.Unreadable<>(unread));
         }
-        var files = files(facts.envs(), facts.devices());
         var lock = lockProblem(facts.lock());
         return new State(
-                files.envs(),
-                files.devices(),
+                parsed(facts.envs(), "envs.json", envsParser),
+                parsed(facts.devices(), "devices.json", devicesParser),
                 lock == null ? List.of() : List.of(new Problem(lock.code(), lock.detail() + WITHOUT_LOCK)),
                 facts.lock().waited());
     }
 
-    private State files(StateFile envs, StateFile devices) {
-        var before = last;
-        if (before != null && before.envs.equals(envs) && before.devices.equals(devices)) {
-            return before.state;
-        }
-        last = null; // its memory is free while the new files are parsed
-        var state =
-                new State(parsed(envs, "envs.json", EnvsFile::of), parsed(devices, "devices.json", DevicesFile::of));
-        last = size(envs) + size(devices) <= LARGEST_KEPT ? new Parsed(envs, devices, state) : null;
-        return state;
-    }
-
-    private static long size(StateFile file) {
-        return file instanceof StateFile.Present(var content) ? content.length() : 0;
-    }
-
-    private interface Parser<T> {
-        T parse(JsonNode root) throws UnreadableException;
-    }
-
-    private static <T> State.File<T> parsed(StateFile file, String name, Parser<T> parser) {
+    private static <T> State.File<T> parsed(StateFile file, String name, FileParser<T> parser) {
         return switch (file) {
             case StateFile.Absent _ -> new State.File.Absent<>();
             case StateFile.Unreadable unreadable -> unreadable(name + ": " + clause(unreadable));
             case StateFile.Present(var content) -> {
                 try {
-                    yield new State.File.Present<>(parser.parse(GenvJson.read(content.array())));
+                    yield new State.File.Present<>(parser.parse(content.array()));
                 } catch (UnreadableException e) {
                     yield unreadable(name + " " + e.getMessage());
                 }

@@ -1,7 +1,7 @@
 package dev.genv.enforcer.node.proc;
 
 import dev.genv.enforcer.genv.EnvsFile;
-import dev.genv.enforcer.genv.GenvJson;
+import dev.genv.enforcer.genv.FileParser;
 import dev.genv.enforcer.genv.UnreadableException;
 import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts.LivenessFacts;
@@ -30,10 +30,14 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Finds the processes and Jupyter kernels that {@code envs.json} lists. */
-public record LivenessReader(ProcFs proc) {
+public record LivenessReader(ProcFs proc, FileParser<EnvsFile> parser) {
     private static final LivenessFacts NOTHING_LISTED = new LivenessFacts(Reading.of(List.of()), Kernels.NONE);
     /** Up to this number of pids, it is faster to look each up than to list all processes. */
     private static final int MOST_LOOKED_UP = 1000;
+
+    public LivenessReader(ProcFs proc) {
+        this(proc, new FileParser<>(EnvsFile::of));
+    }
 
     /**
      * Reads the facts.
@@ -56,10 +60,10 @@ public record LivenessReader(ProcFs proc) {
         }
     }
 
-    private static List<Environment> environments(StateFile envs) {
+    private List<Environment> environments(StateFile envs) {
         try {
             return envs instanceof StateFile.Present(var content)
-                    ? EnvsFile.of(GenvJson.read(content.array())).environments()
+                    ? parser.parse(content.array()).environments()
                     : List.of();
         } catch (UnreadableException e) {
             return List.of();
