@@ -43,6 +43,7 @@ public final class FileCalls {
 
     private static final int RLIMIT_NOFILE = 7;
 
+    private static final short POLLPRI = 2;
     private static final int LOCK_EX = 2;
     private static final int LOCK_NB = 4;
     private static final int STATX_BASIC_STATS_AND_BTIME = 0xfff;
@@ -62,6 +63,7 @@ public final class FileCalls {
     private static final NativeFunction GETEGID = NativeFunction.of("getegid", JAVA_INT);
     private static final NativeFunction GETGROUPS = NativeFunction.of("getgroups", JAVA_INT, JAVA_INT, ADDRESS);
     private static final NativeFunction FLOCK = NativeFunction.of("flock", JAVA_INT, JAVA_INT, JAVA_INT);
+    private static final NativeFunction POLL = NativeFunction.of("poll", JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT);
     private static final NativeFunction FCHMOD = NativeFunction.of("fchmod", JAVA_INT, JAVA_INT, JAVA_INT);
     private static final NativeFunction RENAMEAT =
             NativeFunction.of("renameat", JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT, ADDRESS);
@@ -396,6 +398,16 @@ public final class FileCalls {
                     return false;
                 }
                 throw e;
+            }
+        }
+
+        /** Whether poll(2) reports an exceptional condition (POLLPRI) or an error, without waiting. */
+        public boolean pollsPriority() throws Errno {
+            try (var arena = Arena.ofConfined()) {
+                var pollfd = arena.allocate(8, 4); // descriptor, requested events, returned events
+                pollfd.set(JAVA_INT, 0, number);
+                pollfd.set(JAVA_SHORT, 4, POLLPRI);
+                return POLL.call(pollfd, 1L, 0) > 0;
             }
         }
 

@@ -129,6 +129,10 @@ public record MachineFiles(Path root) {
         return lines(who + "/mountinfo");
     }
 
+    public Path mountinfo(String who) {
+        return root.resolve(who).resolve("mountinfo");
+    }
+
     /** Whether the machine's root differs from the service's root; false if unknown. */
     public boolean isInContainer() {
         return hasOwn("mnt");

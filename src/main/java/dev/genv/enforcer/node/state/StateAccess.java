@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * Accesses the state directory on threads that can be abandoned, because a system call on a file system that does not answer never
  * returns. If a user has mounted a file system there, nothing is accessed.
  */
-final class StateAccess {
+final class StateAccess implements AutoCloseable {
     /** The largest number of abandoned threads. */
     static final int MAX_STUCK = 8;
 
@@ -35,6 +35,8 @@ final class StateAccess {
 
     private final Path path;
     private final ProcFs proc;
+    private final MountWatch ownMounts;
+    private final MountWatch hostMounts;
     /** The path of the directory on the host, if the service runs in a container; null if unknown. */
     private volatile @Nullable Path onHost;
 
@@ -43,6 +45,8 @@ final class StateAccess {
     StateAccess(Path path, ProcFs proc) {
         this.path = path;
         this.proc = proc;
+        ownMounts = new MountWatch(proc.machine().mountinfo("self"));
+        hostMounts = new MountWatch(proc.machine().mountinfo("1"));
     }
 
     /**
@@ -96,12 +100,9 @@ final class StateAccess {
     private Optional<Directory.UserMount> userMount(Path directory) {
         try {
             var self = FileCalls.effectiveUid();
-            var here = Mount.ofUser(
-                    directory.toAbsolutePath().normalize(), proc.machine().mounts("self"), self);
+            var here = Mount.ofUser(directory.toAbsolutePath().normalize(), ownMounts.linesIfUsersMount(), self);
             var known = onHost;
-            return here.isPresent() || known == null
-                    ? here
-                    : Mount.ofUser(known, proc.machine().mounts("1"), self);
+            return here.isPresent() || known == null ? here : Mount.ofUser(known, hostMounts.linesIfUsersMount(), self);
         } catch (IOException e) {
             return Optional.empty(); // unknown without /proc; the time limit still applies
         }
@@ -122,6 +123,12 @@ final class StateAccess {
         }
         return new StateAccessException(
                 new Directory.Unreadable(Failure.TIMEOUT, reason), "%s does not answer: %s".formatted(path, reason));
+    }
+
+    @Override
+    public void close() {
+        ownMounts.close();
+        hostMounts.close();
     }
 
     /** The state directory cannot be accessed. */
@@ -248,11 +255,11 @@ final class StateAccess {
         /**
          * Returns a file system that a user has mounted over a directory or in it (FUSE).
          *
-         * @param mountinfo the lines of {@code /proc/PID/mountinfo}
+         * @param mountinfo as {@link MountWatch#linesIfUsersMount}
          * @param trusted the uid that is trusted besides root's
          */
         public static Optional<Directory.UserMount> ofUser(Path directory, List<String> mountinfo, long trusted) {
-            if (mountinfo.stream().noneMatch(line -> line.contains("user_id="))) {
+            if (mountinfo.isEmpty()) {
                 return Optional.empty(); // as on most machines
             }
             var within = parse(mountinfo).stream().filter(mount -> mount.point.startsWith(directory));
