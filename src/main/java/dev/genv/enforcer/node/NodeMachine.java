@@ -101,8 +101,6 @@ public final class NodeMachine implements Machine, Closeable {
         proc.beginObservation();
         proc.setSubordinateUids(interest.subordinateUids());
         var earlierState = state.look();
-        var check = state.checkDirectory();
-        var access = proc.machine().access(check.isWritable());
         var programFacts = programs.read();
         var beforeListing = ticks();
         if (interest.deviceMemory()) {
@@ -122,11 +120,12 @@ public final class NodeMachine implements Machine, Closeable {
                                 : Stream.empty()));
         // Before the state is read: a process that starts meanwhile must not count as older than an environment in it.
         var beforeState = ticks();
-        var stateFacts = state.read(check, earlierState);
+        var checkedState = state.checkAndRead(earlierState);
+        var stateFacts = checkedState.facts();
         var differs = !earlierState.isSame(stateFacts);
         return new HostFacts(
                 proc.machine().facts(beforeListing, beforeState),
-                access,
+                proc.machine().access(checkedState.check().isWritable()),
                 accountFacts,
                 programFacts,
                 gpuFacts,
@@ -137,7 +136,7 @@ public final class NodeMachine implements Machine, Closeable {
                 liveness.read(
                         differs ? List.of(earlierState.envs(), stateFacts.envs()) : List.of(stateFacts.envs()),
                         processFacts),
-                check.enforcers(),
+                checkedState.check().enforcers(),
                 interest.verified().stream()
                         .map(id -> new VerifiedProcess(id.pid(), proc.statBytes(id.pid())))
                         .toList());

@@ -21,6 +21,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,26 +46,26 @@ public final class NodeState {
     }
 
     /**
-     * The checks of the directory before it is read.
+     * What the service may do in the directory.
      *
-     * @param isWritable whether the service may write in it; true if there is none, or if it was not examined
-     * @param unread why it cannot be read; null if it may be read
+     * @param isWritable whether it may write in it; true if there is none, or if it was not examined
      */
-    public record DirectoryCheck(
-            EnforcerFacts enforcers,
-            boolean isWritable,
-            @Nullable Directory unread) {}
+    public record DirectoryCheck(EnforcerFacts enforcers, boolean isWritable) {
+        private static final DirectoryCheck NOT_EXAMINED = new DirectoryCheck(EnforcerFacts.NONE, true);
+    }
 
     /** Takes the enforcer lock, and checks whether the directory is writable. */
     public DirectoryCheck checkDirectory() throws InterruptedException {
-        var lock = acting;
         try {
-            return access.call(
-                    TIMEOUT,
-                    () -> new DirectoryCheck(lock == null ? EnforcerFacts.NONE : lock.take(), isWritable(), null));
+            return access.call(TIMEOUT, this::check);
         } catch (IOException e) {
-            return new DirectoryCheck(EnforcerFacts.NONE, true, StateAccess.directory(e));
+            return DirectoryCheck.NOT_EXAMINED;
         }
+    }
+
+    private DirectoryCheck check() {
+        var lock = acting;
+        return new DirectoryCheck(lock == null ? EnforcerFacts.NONE : lock.take(), isWritable());
     }
 
     private boolean isWritable() {
@@ -83,16 +84,30 @@ public final class NodeState {
                 : seen;
     }
 
-    /** Reads the state again, unless a check or the earlier reading failed. Both wait for genv's lock no longer than one may. */
-    public StateFacts read(DirectoryCheck check, StateFacts earlier) throws InterruptedException {
-        if (check.unread != null) {
-            return unread(check.unread);
+    /** The state at the end of an observation, and the check of its directory directly before. */
+    public record CheckedState(DirectoryCheck check, StateFacts facts) {}
+
+    /**
+     * Checks the directory as {@link #checkDirectory}, and reads the state again unless the check or the earlier reading failed. Both readings
+     * together wait for genv's lock no longer than one may.
+     */
+    public CheckedState checkAndRead(StateFacts earlier) throws InterruptedException {
+        var directory = earlier.directory();
+        var isRead = directory instanceof Directory.Present || directory instanceof Directory.Absent;
+        var left = isRead ? left(Objects.requireNonNullElse(earlier.lock().waited(), Duration.ZERO)) : Duration.ZERO;
+        var checked = new AtomicReference<>(DirectoryCheck.NOT_EXAMINED);
+        try {
+            var facts = access.call(left.plus(TIMEOUT), () -> {
+                checked.set(check());
+                return isRead
+                        ? readNow(FileCalls.O_RDONLY, folder -> read(folder, left))
+                                .after(earlier)
+                        : earlier;
+            });
+            return new CheckedState(checked.get(), facts);
+        } catch (IOException e) {
+            return new CheckedState(checked.get(), unread(StateAccess.directory(e)));
         }
-        if (earlier.directory() instanceof Directory.Present || earlier.directory() instanceof Directory.Absent) {
-            return read(Objects.requireNonNullElse(earlier.lock().waited(), Duration.ZERO))
-                    .after(earlier);
-        }
-        return earlier;
     }
 
     /**
@@ -101,8 +116,12 @@ public final class NodeState {
      * @param waited how long an earlier reading of the same observation waited for genv's lock
      */
     StateFacts read(Duration waited) throws InterruptedException {
-        var left = waited.compareTo(lockTimeout) < 0 ? lockTimeout.minus(waited) : Duration.ZERO;
+        var left = left(waited);
         return read(left.plus(TIMEOUT), FileCalls.O_RDONLY, directory -> read(directory, left));
+    }
+
+    private Duration left(Duration waited) {
+        return waited.compareTo(lockTimeout) < 0 ? lockTimeout.minus(waited) : Duration.ZERO;
     }
 
     private record Read(LockFacts lock, StatePair files) {}
@@ -221,6 +240,7 @@ public final class NodeState {
     }
 
     public void close() {
+        access.close();
         if (acting != null) {
             acting.close();
         }
