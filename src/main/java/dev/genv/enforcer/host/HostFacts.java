@@ -79,6 +79,10 @@ public record HostFacts(
 
         /** Whether this capability is known to be there. */
         public boolean has(int capability) {
+            return has(capabilities, capability);
+        }
+
+        public static boolean has(long capabilities, int capability) {
             return (capabilities >>> capability & 1) == 1;
         }
     }

@@ -7,7 +7,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.util.Map;
 
-/** A system call failed. */
+/** A system call failed. It has no stack trace, because many calls of each cycle are expected to fail. */
 public final class Errno extends IOException {
     public static final int EPERM = 1;
     public static final int ENOENT = 2;
@@ -62,6 +62,11 @@ public final class Errno extends IOException {
     public Errno(String call, int number) {
         super(call + ": " + TEXTS.getOrDefault(number, "error") + " (errno " + number + ")");
         this.number = number;
+    }
+
+    @Override
+    public synchronized Throwable fillInStackTrace() {
+        return this;
     }
 
     String text() {

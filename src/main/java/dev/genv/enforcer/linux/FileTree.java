@@ -1,19 +1,34 @@
 package dev.genv.enforcer.linux;
 
+import static java.util.Objects.requireNonNull;
+
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
+import java.util.HashSet;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The files of a machine or container below its own root. Links are resolved inside this root and never lead out of it.
+ *
+ * @param folders paths above files that are no links; null if each is examined every time
  */
-public record FileTree(Path root) {
+public record FileTree(Path root, @Nullable Set<Path> folders) {
     /** The kernel's limit of links in a path. */
     private static final int MAX_LINKS = 40;
+
+    public FileTree(Path root) {
+        this(root, null);
+    }
+
+    /** Returns the same files for one observation, which examines once whether a path above a file is a link. */
+    public FileTree forOneObservation() {
+        return new FileTree(root, new HashSet<>());
+    }
 
     public enum Step {
         FOLDER_ABOVE,
@@ -39,7 +54,7 @@ public record FileTree(Path root) {
         while (!ahead.isEmpty()) {
             var step = next(at, ahead.pop());
             inspection.inspect(ahead.isEmpty() ? Step.FOLDER : Step.FOLDER_ABOVE, at);
-            if (!Files.isSymbolicLink(step)) {
+            if (!(ahead.isEmpty() ? Files.isSymbolicLink(step) : isLink(step))) {
                 at = step;
                 continue;
             }
@@ -55,6 +70,13 @@ public record FileTree(Path root) {
         }
         inspection.inspect(Step.FILE, at);
         return at;
+    }
+
+    private boolean isLink(Path path) {
+        if (folders == null) {
+            return Files.isSymbolicLink(path);
+        }
+        return !folders.contains(path) && (Files.isSymbolicLink(path) || !folders.add(path));
     }
 
     private Path next(Path at, Path name) {
@@ -81,14 +103,15 @@ public record FileTree(Path root) {
         public void inspect(Step step, Path at) throws IOException {
             // Only links are links, and the root: /proc/1/root is one.
             var options = step == Step.LINK ? new LinkOption[] {LinkOption.NOFOLLOW_LINKS} : new LinkOption[0];
-            var uid = Integer.toUnsignedLong((int) Files.getAttribute(at, "unix:uid", options));
+            var attributes = Files.readAttributes(at, "unix:uid,mode", options);
+            var uid = Integer.toUnsignedLong((int) requireNonNull(attributes.get("uid")));
             if (!uids.contains(uid)) {
                 throw new UntrustedException("%s belongs to user %d".formatted(at, uid));
             }
             if (step == Step.LINK) {
                 return; // a link has no permissions
             }
-            var mode = (int) Files.getAttribute(at, "unix:mode");
+            var mode = (int) requireNonNull(attributes.get("mode"));
             // In a sticky directory users cannot replace files of others. In the file's own directory they could add
             // files.
             var stickyIsFine = step == Step.FOLDER_ABOVE;

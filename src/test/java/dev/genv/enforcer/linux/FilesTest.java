@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -196,8 +197,31 @@ class FilesTest {
         "/,''"
     })
     void resolvesLinksWithinTheTree(String path, String place) throws IOException {
-        assertThat(tree().follow(Path.of(path), FileTree.Inspection.NONE))
-                .isEqualTo(root().resolve(place).normalize());
+        var tree = tree();
+        for (var files : List.of(tree, tree.forOneObservation())) {
+            for (var time = 0; time < 2; time++) {
+                assertThat(files.follow(Path.of(path), FileTree.Inspection.NONE))
+                        .isEqualTo(root().resolve(place).normalize());
+            }
+        }
+    }
+
+    @Test
+    void examinesFoldersOnceInAnObservation() throws IOException {
+        var tree = tree();
+        var file = Path.of("/ours/bin/server");
+        var first = tree.forOneObservation();
+        assertThat(first.follow(file, FileTree.Inspection.NONE)).isEqualTo(root().resolve("ours/bin/server"));
+        Files.move(root().resolve("ours"), root().resolve("moved"));
+        link("ours", "moved");
+        assertThat(first.follow(file, FileTree.Inspection.NONE)).isEqualTo(root().resolve("ours/bin/server"));
+        for (var files : List.of(tree, tree.forOneObservation())) {
+            assertThat(files.follow(file, FileTree.Inspection.NONE)).isEqualTo(root().resolve("moved/bin/server"));
+        }
+        // The file itself is examined every time.
+        Files.delete(root().resolve("moved/bin/server"));
+        link("moved/bin/server", "/elsewhere");
+        assertThat(first.follow(file, FileTree.Inspection.NONE)).isEqualTo(root().resolve("elsewhere"));
     }
 
     @Test

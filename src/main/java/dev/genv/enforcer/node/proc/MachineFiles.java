@@ -47,17 +47,30 @@ public record MachineFiles(Path root) {
     /** The size limit of files that users can extend, for example with locks. */
     private static final int LARGEST_LIST = 16 << 20;
 
-    private static final Pattern CAPABILITIES = Pattern.compile("^CapEff:\\s+([0-9a-f]{1,16})$", Pattern.MULTILINE);
+    private static final String CAPABILITIES = "\nCapEff:\t";
     private static final FileTree OWN_FILES = new FileTree(Path.of("/"));
 
     public AccessFacts access(boolean stateIsWritable) {
-        var capabilities = CAPABILITIES.matcher(text(() -> ProcFs.text(root.resolve("self/status"))));
         return new AccessFacts(
                 (int) ProcessHandle.current().pid(),
-                capabilities.find() ? Long.parseUnsignedLong(capabilities.group(1), 16) : 0,
+                capabilities(),
                 namespace("self/ns/pid"),
                 securityLabel(),
                 stateIsWritable);
+    }
+
+    /** As {@link AccessFacts#capabilities}. */
+    private long capabilities() {
+        var status = text(() -> ProcFs.text(root.resolve("self/status")));
+        var start = status.indexOf(CAPABILITIES) + CAPABILITIES.length();
+        var end = status.indexOf('\n', start);
+        try {
+            return start < CAPABILITIES.length()
+                    ? 0
+                    : Long.parseUnsignedLong(status, start, end < 0 ? status.length() : end, 16);
+        } catch (NumberFormatException e) {
+            return 0;
+        }
     }
 
     private String securityLabel() {
@@ -84,11 +97,10 @@ public record MachineFiles(Path root) {
 
     /** Whether this is root without the privilege to look into other processes, or in a profile of AppArmor. */
     private boolean lacksPrivilege() {
-        var own = access(true);
         try {
             return FileCalls.effectiveUid() == 0
-                    && (!own.has(AccessFacts.CAP_SYS_PTRACE)
-                            || own.securityLabel().endsWith("(enforce)"));
+                    && (!AccessFacts.has(capabilities(), AccessFacts.CAP_SYS_PTRACE)
+                            || securityLabel().endsWith("(enforce)"));
         } catch (Errno e) {
             throw new IllegalStateException("geteuid(2) does not fail", e);
         }
@@ -354,14 +366,23 @@ public record MachineFiles(Path root) {
         }
 
         public List<Reading<ProgramFile>> read() {
-            var host = proc.machine().hostFiles();
+            var host = proc.machine().hostFiles().forOneObservation();
             return paths.stream().map(path -> read(host, path)).toList();
         }
 
         private static Reading<ProgramFile> read(FileTree host, Path path) {
-            return ProcFs.reading(() -> Files.notExists(host.follow(path, FileTree.Inspection.NONE))
+            return ProcFs.reading(() -> isAbsent(host.follow(path, FileTree.Inspection.NONE))
                     ? Reading.failed(Failure.ABSENT, "")
                     : Reading.of(identify(host.follow(path, ROOT))));
+        }
+
+        private static boolean isAbsent(Path path) {
+            try {
+                FileCalls.statusOfLink(path);
+                return false;
+            } catch (Errno e) {
+                return e.is(Errno.ENOENT);
+            }
         }
 
         /**
