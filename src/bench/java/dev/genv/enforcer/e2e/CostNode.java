@@ -33,22 +33,24 @@ final class CostNode implements AutoCloseable {
         this.size = size;
         folder = Files.createTempDirectory("genv-node-cost");
         gpus = new CheapGpus(folder.resolve("bin"), size.devices);
-        var pids = new ArrayList<List<Integer>>();
-        for (var environment = 0; environment < size.environments; environment++) {
-            pids.add(new ArrayList<>());
-        }
         for (var i = 0; i < size.processes; i++) {
             // A process is on an attached device of its environment.
-            var environment = i % size.environments;
             var job = new ProcessBuilder(gpus.program().toString());
-            job.environment().put("GENV_ENVIRONMENT_ID", "e" + environment);
+            job.environment().put("GENV_ENVIRONMENT_ID", "e" + i % size.environments);
             jobs.add(job.start());
-            pids.get(environment).add(Math.toIntExact(jobs.getLast().pid()));
         }
-        gpus.list(jobs, size.devices);
-        var state = new StateFiles(Files.createDirectory(stateDirectory()));
+        describe(gpus, new StateFiles(Files.createDirectory(stateDirectory())));
+    }
+
+    /** Writes what nvidia-smi and genv's state of this node say, also as those of another machine that has these processes. */
+    void describe(CheapGpus tool, StateFiles state) throws IOException {
+        tool.list(jobs, size.devices);
         for (var environment = 0; environment < size.environments; environment++) {
-            state.ownEnv("e" + environment, null, pids.get(environment).toArray(Integer[]::new));
+            var pids = new ArrayList<Integer>();
+            for (var i = environment; i < jobs.size(); i += size.environments) {
+                pids.add(Math.toIntExact(jobs.get(i).pid()));
+            }
+            state.ownEnv("e" + environment, null, pids.toArray(Integer[]::new));
         }
         for (var device = 0; device < size.devices; device++) {
             state.device(device, attached(device));
