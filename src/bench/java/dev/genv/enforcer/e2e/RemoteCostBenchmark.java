@@ -133,8 +133,10 @@ public final class RemoteCostBenchmark {
                 Map.entry("GENV_ENFORCER_NON_ENV_PROCESSES", MODE),
                 Map.entry("GENV_ENFORCER_INTERVAL", INTERVAL + "s"),
                 Map.entry("GENV_ENFORCER_REMOTE_USERNAME", RealSshd.ADMIN),
-                Map.entry("GENV_ENFORCER_REMOTE_IDENTITY_FILE", network.identity().toString()),
-                Map.entry("GENV_ENFORCER_REMOTE_KNOWN_HOSTS", network.knownHosts().toString()),
+                Map.entry(
+                        "GENV_ENFORCER_REMOTE_IDENTITY_FILE", network.identity().toString()),
+                Map.entry(
+                        "GENV_ENFORCER_REMOTE_KNOWN_HOSTS", network.knownHosts().toString()),
                 Map.entry(
                         "GENV_ENFORCER_REMOTE_HOSTS",
                         hosts.stream().map(host -> host.sshd.target()).collect(Collectors.joining(","))),
@@ -163,7 +165,8 @@ public final class RemoteCostBenchmark {
         return command;
     }
 
-    private static Cost measured(CostNode node, List<Host> hosts, TestCgroup servers, Program program) throws Exception {
+    private static Cost measured(CostNode node, List<Host> hosts, TestCgroup servers, Program program)
+            throws Exception {
         var out = Files.createTempFile(node.folder(), "out", "");
         var builder =
                 new ProcessBuilder(program.command).redirectErrorStream(true).redirectOutput(out.toFile());
@@ -172,15 +175,15 @@ public final class RemoteCostBenchmark {
         try (var clients = TestCgroup.create()) {
             var process = builder.start();
             try {
-            add(clients, process.pid());
-            var first = awaitQueries(process, hosts, queries(hosts) + WARM_UP_CYCLES * hosts.size());
-            var client = milliseconds(clients);
-            var server = milliseconds(servers);
-            var cycles = awaitQueries(process, hosts, first + CYCLES * hosts.size()) - first;
-            return new Cost(
-                    (milliseconds(clients) - client) / cycles,
-                    (milliseconds(servers) - server) / cycles,
-                    ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage());
+                add(clients, process.pid());
+                var first = awaitQueries(process, hosts, queries(hosts) + WARM_UP_CYCLES * hosts.size());
+                var client = milliseconds(clients);
+                var server = milliseconds(servers);
+                var cycles = awaitQueries(process, hosts, first + CYCLES * hosts.size()) - first;
+                return new Cost(
+                        (milliseconds(clients) - client) / cycles,
+                        (milliseconds(servers) - server) / cycles,
+                        ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage());
             } finally {
                 process.destroy();
             }
