@@ -119,7 +119,7 @@ public record GpuReport(
         private boolean hadAccess;
 
         /** Forgets which GPUs were listed after a reboot, which changes the id: a GPU that was removed before is not lost. */
-        void recordBoot(MachineFacts machine) {
+        void rememberBoot(MachineFacts machine) {
             if (machine.isAnotherBoot(boot)) {
                 listed.clear();
                 boot = machine.bootId();

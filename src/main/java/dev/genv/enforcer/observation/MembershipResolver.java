@@ -56,7 +56,7 @@ final class MembershipResolver {
      * Records that an environment listed a process whose membership an ancestor decided: genv gave its id to a shell in between, whose environ
      * does not show it, and the list can end before the process.
      */
-    void recordOtherListing(ObservedProcess process) {
+    void rememberOtherListing(ObservedProcess process) {
         if (decided.get(process.id()) instanceof Known(var _, var decision)
                 && decision.by == MembershipSource.ANCESTOR) {
             var unknown = Decision.unknown("an environment listed it other than that of its ancestor");

@@ -129,7 +129,7 @@ public final class Observer {
                     chain.processes().stream().map(ObservedProcess::pid),
                     chain.isComplete());
             if (resolved.devices().stream().anyMatch(resolved::isExcusedOn)) {
-                memberships.recordOtherListing(process);
+                memberships.rememberOtherListing(process);
             }
             return resolved;
         };
@@ -276,7 +276,7 @@ public final class Observer {
         if (privileges.isOutsideHostPid()) {
             return GpuReport.none(List.of(), Set.of());
         }
-        gpus.recordBoot(facts.machine());
+        gpus.rememberBoot(facts.machine());
         var report = settings.needs().advice() == Advice.CONTAINER
                 ? gpus.interpretInContainer(facts.gpu(), driver(facts.machine()) != null)
                 : gpus.interpret(facts.gpu());

@@ -120,14 +120,14 @@ final class KnownPrograms implements AutoCloseable {
             var map = uidMap();
             // If it still exists, it had its pid when the other files were read.
             var now = changed(facts.after(), stat, buffer, buffer.length);
-            if (uid == ProcStatus.NONE || (now != facts.after() && !isSameProgram(stat(now)))) {
+            if (uid == ProcStatus.NONE || (!now.equals(facts.after()) && !isSameProgram(stat(now)))) {
                 return null;
             }
             var isSame = facts.uid().equals(Reading.of(uid))
-                    && group == facts.cgroup()
-                    && map == facts.uidMap()
-                    && now == facts.after()
-                    && now == facts.before();
+                    && group.equals(facts.cgroup())
+                    && map.equals(facts.uidMap())
+                    && now.equals(facts.after())
+                    && now.equals(facts.before());
             if (!isSame) {
                 facts = new ProcessFacts(
                         facts.pid(),
