@@ -185,7 +185,8 @@ public record HostFacts(
     }
 
     /**
-     * A process. All parts belong to the same one only if both stats have the same start time.
+     * A process. All parts belong to the same one only if both stats have the same start time. Environ, executable and parent may be those of
+     * an earlier observation, if the process has run the same program and has had the same parent since then.
      *
      * @param before {@code /proc/PID/stat} before the other parts were read; {@link Reading.Failure#ABSENT} if there is no such process
      * @param uid the real uid

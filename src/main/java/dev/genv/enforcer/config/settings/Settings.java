@@ -169,7 +169,8 @@ public record Settings(
     public interface GpuSettings {
         /**
          * Path of nvidia-smi, or its name, which the service looks for in the usual folders. The file and every folder above it must
-         * belong to root or to the service's own user, and no other user may be able to write to them.
+         * belong to root or to the service's own user, and no other user may be able to write to them. A script needs its {@code #!}
+         * line.
          */
         @WithDefault("nvidia-smi")
         String nvidiaSmi();
