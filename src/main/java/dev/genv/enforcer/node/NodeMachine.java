@@ -144,8 +144,8 @@ public final class NodeMachine implements Machine, Closeable {
 
     @Override
     public void close() {
-        processes.close();
         state.close();
+        processes.close();
     }
 
     private static long ticks() {

@@ -10,10 +10,12 @@ import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls;
 import dev.genv.enforcer.linux.FileCalls.Descriptor;
+import dev.genv.enforcer.linux.FileCalls.FileStatus;
 import dev.genv.enforcer.linux.FileCalls.NamespaceLink;
 import dev.genv.enforcer.linux.ProcStat;
 import dev.genv.enforcer.linux.ProcStat.ProcStatus;
 import dev.genv.enforcer.linux.UidMap;
+import dev.genv.enforcer.model.ProcessId;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,7 +30,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The listed processes whose environ was as execve(2) wrote it when an earlier observation read it. As long as such a process runs the same
- * program, its environ and its executable are not read again. Each program has other addresses, because the kernel chooses them at random. A
+ * program, its environ is not read again, nor is its executable as long as the file has the same owner and mode. Each program has other addresses, because the kernel chooses them at random. A
  * process can set its addresses to those of an earlier program (PR_SET_MM_MAP of prctl(2)): it stays what it was, as if it had executed none.
  *
  * <p>The files of these processes stay open. The kernel binds them to the process: after its exit they answer nothing, also if another process
@@ -48,15 +50,15 @@ final class KnownPrograms implements AutoCloseable {
     /** More than the kernel writes for a process that is in few groups. The uid comes before the groups. */
     private static final int LARGEST = 8 << 10;
 
-    private final Path root;
+    private final ProcFs proc;
     private final int most;
     private final byte[] buffer = new byte[LARGEST];
     private final Map<Integer, KnownProgram> programs = new HashMap<>();
 
-    /** @param root {@code /proc}; of another directory in tests no process is known */
-    KnownPrograms(Path root) {
-        this.root = root;
-        most = isOfKernel(root) ? (int) Math.min(MOST, descriptors() / PART / DESCRIPTORS) : 0;
+    /** @param proc of another directory than {@code /proc}, as in tests, no process is known */
+    KnownPrograms(ProcFs proc) {
+        this.proc = proc;
+        most = isOfKernel(proc.root()) ? (int) Math.min(MOST, descriptors() / PART / DESCRIPTORS) : 0;
     }
 
     private static long descriptors() {
@@ -82,6 +84,7 @@ final class KnownPrograms implements AutoCloseable {
         private final Descriptor status;
         private final Descriptor cgroup;
         private final NamespaceLink userNamespace;
+        private final FileStatus executable;
         private final ProcStat known;
         /** As they were read last. Environ, executable, parent and PID namespaces are those of the first time. */
         private ProcessFacts facts;
@@ -93,6 +96,7 @@ final class KnownPrograms implements AutoCloseable {
             this.known = known;
             this.facts = facts;
             userNamespace = new NamespaceLink(folder + "/ns/user");
+            executable = FileCalls.status(folder.resolve("exe"));
             var opened = new ArrayList<Descriptor>();
             try {
                 for (var file : List.of("/stat", "/status", "/cgroup")) {
@@ -118,9 +122,12 @@ final class KnownPrograms implements AutoCloseable {
             var uid = ProcStatus.realUid(buffer, status.readFromStart(buffer));
             var group = changed(facts.cgroup(), cgroup, buffer, ProcessFacts.LARGEST_CGROUP);
             var map = uidMap();
+            var file = FileCalls.status(folder.resolve("exe"));
             // If it still exists, it had its pid when the other files were read.
             var now = changed(facts.after(), stat, buffer, buffer.length);
-            if (uid == ProcStatus.NONE || (!now.equals(facts.after()) && !isSameProgram(stat(now)))) {
+            if (uid == ProcStatus.NONE
+                    || !hasSameRights(file)
+                    || (!now.equals(facts.after()) && !isSameProgram(stat(now)))) {
                 return null;
             }
             var isSame = facts.uid().equals(Reading.of(uid))
@@ -161,6 +168,14 @@ final class KnownPrograms implements AutoCloseable {
                     && known.addresses() != null
                     && known.addresses().equals(now.addresses())
                     && now.relations().parent() == known.relations().parent();
+        }
+
+        /** Whether nobody else can change the file of the program than when it was read. */
+        private boolean hasSameRights(FileStatus file) {
+            return file.isSameFile(executable)
+                    && file.mode() == executable.mode()
+                    && file.uid() == executable.uid()
+                    && file.born() == executable.born();
         }
 
         /** Returns the same reading in the same namespace, whose map is written only once. */
@@ -218,15 +233,16 @@ final class KnownPrograms implements AutoCloseable {
 
     /** Remembers the program of a process that was just read, if execve(2) alone can change what was read of it. */
     void remember(ProcessFacts facts) {
-        if (programs.size() >= most || !isIntact(facts) || !isIdentified(facts)) {
+        if (programs.size() >= most || !isIntact(facts) || !areFilesKnown(facts)) {
             return;
         }
         try {
-            var folder = root.resolve(Integer.toString(facts.pid()));
-            if (!hasRandomAddresses(folder)) {
+            var folder = proc.folder(facts.pid());
+            var stat = stat(facts.after());
+            if (!isParentOf(stat, facts.parent()) || !hasRandomAddresses(facts, stat)) {
                 return;
             }
-            var program = new KnownProgram(folder, stat(facts.after()), facts);
+            var program = new KnownProgram(folder, stat, facts);
             programs.put(facts.pid(), program);
             readAgain(facts.pid()); // it may have exited before its files were opened
         } catch (IOException e) {
@@ -246,18 +262,22 @@ final class KnownPrograms implements AutoCloseable {
         }
     }
 
-    private static boolean isIdentified(ProcessFacts facts) {
-        return isIdentified(facts.executable())
+    /** Whether it is known what it and its parent run. What is unknown, or can become trusted, is read each time. */
+    private static boolean areFilesKnown(ProcessFacts facts) {
+        return (facts.executable() instanceof Reading.Value<ProgramFile> || isUntrusted(facts.executable()))
                 && facts.parent() instanceof Reading.Value<ParentFacts>(var parent)
                 && parent.uid() instanceof Reading.Value<Long>
-                && (isIdentified(parent.executable())
+                && (parent.executable() instanceof Reading.Value<ProgramFile>
                         || parent.executable().equals(ProcessFacts.<ProgramFile>skipped()));
     }
 
-    private static boolean isIdentified(Reading<ProgramFile> executable) {
-        return executable instanceof Reading.Value<ProgramFile>
-                || (executable instanceof Reading.Failed<ProgramFile>(var failure, var _)
-                        && failure == Failure.UNTRUSTED);
+    private static boolean isParentOf(ProcStat stat, Reading<ParentFacts> facts) {
+        return facts instanceof Reading.Value<ParentFacts>(var parent)
+                && parent.pid() == stat.relations().parent();
+    }
+
+    private static boolean isUntrusted(Reading<ProgramFile> executable) {
+        return executable instanceof Reading.Failed<ProgramFile>(var failure, var _) && failure == Failure.UNTRUSTED;
     }
 
     private static ProcStat stat(Reading<Bytes> stat) throws IOException {
@@ -267,12 +287,16 @@ final class KnownPrograms implements AutoCloseable {
         throw new IOException("there is no stat");
     }
 
-    private boolean hasRandomAddresses(Path folder) throws IOException {
+    /** An execve(2) that hangs keeps the kernel from showing the personality, too. */
+    private boolean hasRandomAddresses(ProcessFacts facts, ProcStat stat) throws IOException {
+        var uid = facts.uid() instanceof Reading.Value<Long>(var known) ? known : null;
+        var text = proc.guarded(
+                new ProcessId(facts.pid(), stat.startTime()),
+                uid,
+                () -> ProcFs.text(proc.file(facts.pid(), "personality")).strip());
         try {
-            var personality =
-                    Long.parseLong(ProcFs.text(folder.resolve("personality")).strip(), HEXADECIMAL);
-            return (personality & ADDR_NO_RANDOMIZE) == 0
-                    && !ProcFs.text(root.resolve("sys/kernel/randomize_va_space"))
+            return (Long.parseLong(text, HEXADECIMAL) & ADDR_NO_RANDOMIZE) == 0
+                    && !ProcFs.text(proc.root().resolve("sys/kernel/randomize_va_space"))
                             .strip()
                             .equals("0");
         } catch (NumberFormatException e) {

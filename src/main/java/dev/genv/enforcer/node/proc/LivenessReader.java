@@ -12,6 +12,7 @@ import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.host.StateFacts.StateFile;
 import dev.genv.enforcer.linux.Errno;
+import dev.genv.enforcer.linux.ProcStat;
 import dev.genv.enforcer.linux.ProcStat.ProcStatus;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.node.proc.Hangable.UnansweredException;
@@ -80,7 +81,7 @@ public record LivenessReader(ProcFs proc, FileParser<EnvsFile> parser) {
         }
         var processes = new ArrayList<LiveProcess>();
         for (var process : observed) {
-            if (process.after() instanceof Reading.Value<Bytes>
+            if (isOneProcess(process)
                     && process.uid() instanceof Reading.Value<Long>(var uid)
                     && listed.remove(process.pid())) {
                 processes.add(new LiveProcess(process.pid(), uid));
@@ -102,6 +103,17 @@ public record LivenessReader(ProcFs proc, FileParser<EnvsFile> parser) {
             }
         }
         return processes;
+    }
+
+    private static boolean isOneProcess(ProcessFacts facts) {
+        if (!(facts.before() instanceof Reading.Value<Bytes>(var before))
+                || !(facts.after() instanceof Reading.Value<Bytes>(var after))) {
+            return false;
+        }
+        var first = ProcStat.tryParse(before.array()).map(ProcStat::startTime);
+        return before.equals(after)
+                || (first.isPresent()
+                        && first.equals(ProcStat.tryParse(after.array()).map(ProcStat::startTime)));
     }
 
     /** Kernels are searched only for environments without a live pid, because the search reads every process. */

@@ -75,7 +75,11 @@ public final class ProcFs {
     }
 
     KnownPrograms knownPrograms() {
-        return new KnownPrograms(root);
+        return new KnownPrograms(this);
+    }
+
+    Path root() {
+        return root;
     }
 
     public MachineFiles machine() {

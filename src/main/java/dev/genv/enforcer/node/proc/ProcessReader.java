@@ -30,6 +30,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.ToIntFunction;
@@ -50,6 +51,8 @@ public final class ProcessReader implements AutoCloseable {
     private final ProcFs proc;
     private final LongSupplier nanos;
     private final KnownPrograms known;
+    /** Held by an abandoned thread if a process does not answer. */
+    private final ReentrantLock inUse = new ReentrantLock();
 
     public ProcessReader(ProcFs proc) {
         this(proc, System::nanoTime);
@@ -69,6 +72,15 @@ public final class ProcessReader implements AutoCloseable {
      * @param first the processes that are read before the others of their owners
      */
     public List<ProcessFacts> readAll(List<Integer> pids, Collection<Integer> first) throws InterruptedException {
+        inUse.lock();
+        try {
+            return readAllNow(pids, first);
+        } finally {
+            inUse.unlock();
+        }
+    }
+
+    private List<ProcessFacts> readAllNow(List<Integer> pids, Collection<Integer> first) throws InterruptedException {
         var inOrder = new LinkedHashSet<>(first);
         inOrder.retainAll(Set.copyOf(pids));
         inOrder.addAll(pids);
@@ -258,8 +270,15 @@ public final class ProcessReader implements AutoCloseable {
                 thread);
     }
 
+    /** Closes the files of known processes, unless an observation that hangs uses them: then the exit of the service closes them. */
     @Override
     public void close() {
-        known.close();
+        if (inUse.tryLock()) {
+            try {
+                known.close();
+            } finally {
+                inUse.unlock();
+            }
+        }
     }
 }

@@ -12,6 +12,7 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -22,7 +23,6 @@ import org.junit.jupiter.api.io.TempDir;
 class KnownProgramsTest {
     /** It obeys the commands of its input, and answers each with a line. */
     private static final String SOURCE = """
-        #include <stdint.h>
         #include <stdio.h>
         #include <stdlib.h>
         #include <string.h>
@@ -47,7 +47,7 @@ class KnownProgramsTest {
             for (int i = 0; i < 7; i++) to[i] = strtoul(addresses[i], 0, 10);
             struct prctl_mm_map map = {
                 .start_code = field[26], .end_code = field[27], .start_stack = field[28], .exe_fd = -1,
-                .start_data = to[0], .end_data = to[1], .start_brk = to[2], .brk = (uintptr_t) sbrk(0),
+                .start_data = to[0], .end_data = to[1], .start_brk = to[2], .brk = to[2],
                 .arg_start = to[3], .arg_end = to[4], .env_start = to[5], .env_end = to[6]};
             return prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof map, 0);
         }
@@ -188,10 +188,27 @@ class KnownProgramsTest {
         }
     }
 
+    /** A protected program that others could change until now protects its processes as soon as they cannot. */
     @Test
-    void uidIsReadEachTime() throws Exception {
+    void executableIsReadAgainAfterAChangeOfItsRights() throws Exception {
+        requireRoot();
+        try (var process = started()) {
+            Files.setPosixFilePermissions(program, PosixFilePermissions.fromString("rwxrwxrwx"));
+            assertThat(read(process).executable()).isInstanceOf(Reading.Failed.class);
+            assertThat(openFiles(process)).isEqualTo(3);
+            Files.setPosixFilePermissions(program, PosixFilePermissions.fromString("rwxr-xr-x"));
+            assertThat(read(process).executable()).isInstanceOf(Reading.Value.class);
+        }
+    }
+
+    private static void requireRoot() throws IOException {
         Requirements.require(
                 Files.getAttribute(Path.of("/proc/self"), "unix:uid").equals(0), "root", "run the test as root");
+    }
+
+    @Test
+    void uidIsReadEachTime() throws Exception {
+        requireRoot();
         try (var process = started()) {
             assertThat(read(process).uid()).isEqualTo(Reading.of(0L));
             assertThat(process.order("uid 61234")).isEqualTo("done");
