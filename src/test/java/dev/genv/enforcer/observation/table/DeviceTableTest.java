@@ -144,7 +144,8 @@ class DeviceTableTest {
             await("an answer in time, also on a slow machine").untilAsserted(() -> assertNotExamined(child));
             map(process, DeviceFileHolder.FILE);
             addDevice(proc().resolve("1/root"));
-            assertThat(terminate()).isEqualTo(Result.of(Outcome.SIGNALLED));
+            await("an answer in time, also on a slow machine")
+                    .untilAsserted(() -> assertThat(terminate()).isEqualTo(Result.of(Outcome.SIGNALLED)));
             child.awaitExit();
         }
     }
