@@ -43,7 +43,8 @@ public final class FileCalls {
 
     private static final int RLIMIT_NOFILE = 7;
 
-    private static final short POLLPRI = 2;
+    public static final short POLLIN = 1;
+    public static final short POLLPRI = 2;
     private static final int LOCK_EX = 2;
     private static final int LOCK_NB = 4;
     private static final int STATX_BASIC_STATS_AND_BTIME = 0xfff;
@@ -401,13 +402,13 @@ public final class FileCalls {
             }
         }
 
-        /** Whether poll(2) reports an exceptional condition (POLLPRI) or an error, without waiting. */
-        public boolean pollsPriority() throws Errno {
+        /** Waits for one of these events of poll(2), at most so long. Returns whether one came, or an error. */
+        public boolean poll(short events, int millis) throws Errno {
             try (var arena = Arena.ofConfined()) {
                 var pollfd = arena.allocate(8, 4); // descriptor, requested events, returned events
                 pollfd.set(JAVA_INT, 0, number);
-                pollfd.set(JAVA_SHORT, 4, POLLPRI);
-                return POLL.call(pollfd, 1L, 0) > 0;
+                pollfd.set(JAVA_SHORT, 4, events);
+                return POLL.call(pollfd, 1L, millis) > 0;
             }
         }
 

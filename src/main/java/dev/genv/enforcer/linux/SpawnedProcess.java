@@ -30,7 +30,6 @@ public final class SpawnedProcess extends Process {
     private static final int SIGCHLD = 17;
     private static final long SIG_DFL = 0;
     private static final int WNOHANG = 1;
-    private static final short POLLIN = 1;
     private static final long FIONREAD = 0x541B;
     /** POSIX_SPAWN_SETSIGDEF, POSIX_SPAWN_SETSIGMASK and POSIX_SPAWN_SETSID. */
     private static final short FLAGS = 0x04 | 0x08 | 0x80;
@@ -41,7 +40,6 @@ public final class SpawnedProcess extends Process {
     private static final NativeFunction PIPE2 = NativeFunction.of("pipe2", JAVA_INT, ADDRESS, JAVA_INT);
     private static final NativeFunction IOCTL =
             NativeFunction.variadic("ioctl", 2, JAVA_INT, JAVA_INT, JAVA_LONG, ADDRESS);
-    private static final NativeFunction POLL = NativeFunction.of("poll", JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT);
     private static final NativeFunction WAITPID = NativeFunction.of("waitpid", JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT);
     private static final NativeFunction KILL = NativeFunction.of("kill", JAVA_INT, JAVA_INT, JAVA_INT);
     private static final NativeFunction SIGNAL = NativeFunction.of("signal", JAVA_LONG, JAVA_INT, JAVA_LONG);
@@ -235,12 +233,8 @@ public final class SpawnedProcess extends Process {
             throw new InterruptedException();
         }
         if (isAlive()) {
-            try (var arena = Arena.ofConfined();
-                    var pidfd = new Descriptor(Libc.pidfdOpen(pid))) {
-                var poll = arena.allocate(Long.BYTES, Integer.BYTES); // struct pollfd
-                poll.set(JAVA_INT, 0, pidfd.number());
-                poll.set(JAVA_SHORT, Integer.BYTES, POLLIN);
-                POLL.call(poll, 1L, (int) Math.min(unit.toMillis(timeout) + 1, Integer.MAX_VALUE));
+            try (var pidfd = new Descriptor(Libc.pidfdOpen(pid))) {
+                pidfd.poll(FileCalls.POLLIN, (int) Math.min(unit.toMillis(timeout) + 1, Integer.MAX_VALUE));
             } catch (Errno e) {
                 unit.sleep(timeout); // no descriptor is left, or the kernel has no pidfd
             }

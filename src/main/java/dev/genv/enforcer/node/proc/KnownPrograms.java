@@ -30,8 +30,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The listed processes whose environ was as execve(2) wrote it when an earlier observation read it. As long as such a process runs the same
- * program, its environ is not read again, nor is its executable as long as the file has the same owner and mode. Each program has other addresses, because the kernel chooses them at random. A
- * process can set its addresses to those of an earlier program (PR_SET_MM_MAP of prctl(2)): it stays what it was, as if it had executed none.
+ * program, its environ is not read again, nor is its executable as long as the file has the same owner and mode. Each program has other
+ * addresses, because the kernel chooses them at random. A process can set its addresses to those of an earlier program (PR_SET_MM_MAP of
+ * prctl(2)): it stays what it was, as if it had executed none.
  *
  * <p>The files of these processes stay open. The kernel binds them to the process: after its exit they answer nothing, also if another process
  * has its pid.
@@ -89,7 +90,8 @@ final class KnownPrograms implements AutoCloseable {
         /** As they were read last. Environ, executable, parent and PID namespaces are those of the first time. */
         private ProcessFacts facts;
 
-        private long lastUserNamespace;
+        /** That of the map; null before it was read. */
+        private @Nullable Long lastUserNamespace;
 
         KnownProgram(Path folder, ProcStat known, ProcessFacts facts) throws IOException {
             this.folder = folder;
@@ -181,7 +183,8 @@ final class KnownPrograms implements AutoCloseable {
         /** Returns the same reading in the same namespace, whose map is written only once. */
         private Reading<Bytes> uidMap() throws IOException {
             var now = userNamespace.number();
-            if (now == lastUserNamespace
+            if (lastUserNamespace != null
+                    && now == lastUserNamespace
                     && facts.uidMap() instanceof Reading.Value<Bytes>(var content)
                     && content.length() > 0) {
                 return facts.uidMap();
@@ -233,13 +236,16 @@ final class KnownPrograms implements AutoCloseable {
 
     /** Remembers the program of a process that was just read, if execve(2) alone can change what was read of it. */
     void remember(ProcessFacts facts) {
-        if (programs.size() >= most || !isIntact(facts) || !areFilesKnown(facts)) {
+        if (programs.size() >= most || !isIntact(facts)) {
             return;
         }
         try {
             var folder = proc.folder(facts.pid());
             var stat = stat(facts.after());
-            if (!isParentOf(stat, facts.parent()) || !hasRandomAddresses(facts, stat)) {
+            if (!areFilesKnown(facts, stat.relations().parent())) {
+                return;
+            }
+            if (!hasRandomAddresses(facts, stat)) {
                 return;
             }
             var program = new KnownProgram(folder, stat, facts);
@@ -263,17 +269,13 @@ final class KnownPrograms implements AutoCloseable {
     }
 
     /** Whether it is known what it and its parent run. What is unknown, or can become trusted, is read each time. */
-    private static boolean areFilesKnown(ProcessFacts facts) {
+    private static boolean areFilesKnown(ProcessFacts facts, int parentPid) {
         return (facts.executable() instanceof Reading.Value<ProgramFile> || isUntrusted(facts.executable()))
                 && facts.parent() instanceof Reading.Value<ParentFacts>(var parent)
+                && parent.pid() == parentPid
                 && parent.uid() instanceof Reading.Value<Long>
                 && (parent.executable() instanceof Reading.Value<ProgramFile>
                         || parent.executable().equals(ProcessFacts.<ProgramFile>skipped()));
-    }
-
-    private static boolean isParentOf(ProcStat stat, Reading<ParentFacts> facts) {
-        return facts instanceof Reading.Value<ParentFacts>(var parent)
-                && parent.pid() == stat.relations().parent();
     }
 
     private static boolean isUntrusted(Reading<ProgramFile> executable) {

@@ -52,7 +52,7 @@ final class MountWatch implements AutoCloseable {
 
     private static boolean hasChanged(Descriptor file) {
         try {
-            return file.pollsPriority();
+            return file.poll(FileCalls.POLLPRI, 0);
         } catch (Errno e) {
             return true;
         }
