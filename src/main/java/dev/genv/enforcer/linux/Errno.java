@@ -18,6 +18,7 @@ public final class Errno extends IOException {
     public static final int EEXIST = 17;
     public static final int ENOTDIR = 20;
     public static final int EINVAL = 22;
+    public static final int ENAMETOOLONG = 36;
     public static final int ELOOP = 40;
     private static final long serialVersionUID = 1L;
 

@@ -1,6 +1,5 @@
 package dev.genv.enforcer.linux;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
@@ -31,7 +30,7 @@ public final class FileCalls {
     public static final int O_PATH = 010000000;
     private static final int O_DIRECTORY = ARM ? 040000 : 0200000;
     private static final int O_NOFOLLOW = ARM ? 0100000 : 0400000;
-    static final int O_NOCTTY = 0400;
+    private static final int O_NOCTTY = 0400;
     private static final int O_NONBLOCK = 04000;
     static final int O_CLOEXEC = 02000000;
 
@@ -49,28 +48,23 @@ public final class FileCalls {
     private static final int LOCK_NB = 4;
     private static final int STATX_BASIC_STATS_AND_BTIME = 0xfff;
 
-    private static final NativeFunction OPENAT =
-            NativeFunction.variadic("openat", 3, JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT);
-    private static final NativeFunction CLOSE = NativeFunction.of("close", JAVA_INT, JAVA_INT);
-    static final NativeFunction READ = NativeFunction.of("read", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG);
-    private static final NativeFunction PREAD =
-            NativeFunction.of("pread", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_LONG);
-    private static final NativeFunction READLINK =
-            NativeFunction.of("readlink", JAVA_LONG, ADDRESS, ADDRESS, JAVA_LONG);
-    private static final NativeFunction GETRLIMIT = NativeFunction.of("getrlimit", JAVA_INT, JAVA_INT, ADDRESS);
-    private static final NativeFunction WRITE = NativeFunction.of("write", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG);
-    private static final NativeFunction FSYNC = NativeFunction.of("fsync", JAVA_INT, JAVA_INT);
-    private static final NativeFunction GETEUID = NativeFunction.of("geteuid", JAVA_INT);
-    private static final NativeFunction GETEGID = NativeFunction.of("getegid", JAVA_INT);
-    private static final NativeFunction GETGROUPS = NativeFunction.of("getgroups", JAVA_INT, JAVA_INT, ADDRESS);
-    private static final NativeFunction FLOCK = NativeFunction.of("flock", JAVA_INT, JAVA_INT, JAVA_INT);
-    private static final NativeFunction POLL = NativeFunction.of("poll", JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT);
-    private static final NativeFunction FCHMOD = NativeFunction.of("fchmod", JAVA_INT, JAVA_INT, JAVA_INT);
-    private static final NativeFunction RENAMEAT =
-            NativeFunction.of("renameat", JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT, ADDRESS);
-    private static final NativeFunction UNLINKAT = NativeFunction.of("unlinkat", JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT);
-    private static final NativeFunction STATX =
-            NativeFunction.of("statx", JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT, ADDRESS);
+    private static final NativeFunction OPENAT = NativeFunction.of("openat");
+    private static final NativeFunction CLOSE = NativeFunction.of("close");
+    private static final NativeFunction READ = NativeFunction.returningLong("read");
+    private static final NativeFunction PREAD = NativeFunction.returningLong("pread");
+    private static final NativeFunction READLINK = NativeFunction.returningLong("readlink");
+    private static final NativeFunction GETRLIMIT = NativeFunction.of("getrlimit");
+    private static final NativeFunction WRITE = NativeFunction.returningLong("write");
+    private static final NativeFunction FSYNC = NativeFunction.of("fsync");
+    private static final NativeFunction GETEUID = NativeFunction.of("geteuid");
+    private static final NativeFunction GETEGID = NativeFunction.of("getegid");
+    private static final NativeFunction GETGROUPS = NativeFunction.of("getgroups");
+    private static final NativeFunction FLOCK = NativeFunction.of("flock");
+    private static final NativeFunction POLL = NativeFunction.of("poll");
+    private static final NativeFunction FCHMOD = NativeFunction.of("fchmod");
+    private static final NativeFunction RENAMEAT = NativeFunction.of("renameat");
+    private static final NativeFunction UNLINKAT = NativeFunction.of("unlinkat");
+    private static final NativeFunction STATX = NativeFunction.of("statx");
 
     private FileCalls() {}
 
@@ -80,10 +74,8 @@ public final class FileCalls {
     }
 
     private static int open(int directory, String path, int flags, int mode) throws Errno {
-        try (var arena = Arena.ofConfined()) {
-            var all = flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-            return (int) OPENAT.call(directory, arena.allocateFrom(path), all, mode);
-        }
+        var all = flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+        return (int) OPENAT.call(directory, Descriptor.inBuffer(path).address(), all, mode);
     }
 
     /** Closes a descriptor, once: after EINTR it is closed too, and its number may already be reused. */
@@ -100,7 +92,7 @@ public final class FileCalls {
         var groups = new HashSet<>(Set.of(Integer.toUnsignedLong((int) GETEGID.call())));
         try (var arena = Arena.ofConfined()) {
             var list = arena.allocate(JAVA_INT, MAX_GROUPS);
-            var count = GETGROUPS.call(MAX_GROUPS, list);
+            var count = GETGROUPS.call(MAX_GROUPS, list.address());
             for (var index = 0L; index < count; index++) {
                 groups.add(Integer.toUnsignedLong(list.getAtIndex(JAVA_INT, index)));
             }
@@ -112,7 +104,7 @@ public final class FileCalls {
     public static long mostDescriptors() throws Errno {
         try (var arena = Arena.ofConfined()) {
             var limits = arena.allocate(JAVA_LONG, 2);
-            GETRLIMIT.call(RLIMIT_NOFILE, limits);
+            GETRLIMIT.call(RLIMIT_NOFILE, limits.address());
             var most = limits.getAtIndex(JAVA_LONG, 0);
             return most < 0 ? Long.MAX_VALUE : most; // RLIM_INFINITY
         }
@@ -131,7 +123,7 @@ public final class FileCalls {
         /** Returns the number of the namespace, which no other one has as long as a process is in it. */
         public long number() throws Errno {
             var text = Descriptor.BUFFERS.get();
-            var length = READLINK.call(path, text, (long) LONGEST);
+            var length = READLINK.call(path.address(), text.address(), LONGEST);
             var number = 0L;
             for (var i = 0L; i < length; i++) {
                 var character = text.get(JAVA_BYTE, i);
@@ -153,11 +145,10 @@ public final class FileCalls {
 
     /** statx(2), whose struct has the same layout on every architecture (linux/stat.h). */
     private static FileStatus statx(int directory, String name, int flags) throws Errno {
-        try (var arena = Arena.ofConfined()) {
-            var status = arena.allocate(256, 8);
-            STATX.call(directory, arena.allocateFrom(name), flags, STATX_BASIC_STATS_AND_BTIME, status);
-            return FileStatus.ofStatx(status);
-        }
+        var path = Descriptor.inBuffer(name);
+        var status = Descriptor.BUFFERS.get().asSlice(Descriptor.LONGEST_PATH);
+        STATX.call(directory, path.address(), flags, STATX_BASIC_STATS_AND_BTIME, status.address(), 0);
+        return FileStatus.ofStatx(status);
     }
 
     /**
@@ -239,10 +230,8 @@ public final class FileCalls {
         /** The kernel's PATH_MAX, with the zero byte. */
         private static final int LONGEST_PATH = 4096;
 
-        private static final NativeFunction OPEN = NativeFunction.variadic("open", 2, JAVA_INT, ADDRESS, JAVA_INT);
-
         private static final ThreadLocal<MemorySegment> BUFFERS =
-                ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(BUFFER));
+                ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(BUFFER, Long.BYTES));
 
         private final int number;
         private boolean open = true;
@@ -282,6 +271,18 @@ public final class FileCalls {
             }
         }
 
+        /** Returns the buffer of this thread with a path at its beginning. */
+        private static MemorySegment inBuffer(String path) throws Errno {
+            var bytes = path.getBytes(StandardCharsets.UTF_8);
+            if (bytes.length >= LONGEST_PATH) {
+                throw new Errno("open", Errno.ENAMETOOLONG);
+            }
+            var buffer = BUFFERS.get();
+            MemorySegment.copy(bytes, 0, buffer, JAVA_BYTE, 0, bytes.length);
+            buffer.set(JAVA_BYTE, bytes.length, (byte) 0);
+            return buffer;
+        }
+
         /**
          * Reads the beginning of a file whose content the kernel makes when it is read, as in {@code /proc}. It waits as long as the kernel does.
          *
@@ -289,14 +290,8 @@ public final class FileCalls {
          * @throws IOException of the same kinds as those of {@link Files}
          */
         public static byte[] readKernelFile(String path, int limit) throws IOException {
-            var bytes = path.getBytes(StandardCharsets.UTF_8);
-            if (bytes.length >= LONGEST_PATH) {
-                throw new IOException("this path is too long");
-            }
-            var buffer = BUFFERS.get();
-            MemorySegment.copy(bytes, 0, buffer, JAVA_BYTE, 0, bytes.length);
-            buffer.set(JAVA_BYTE, bytes.length, (byte) 0);
-            try (var file = new Descriptor((int) OPEN.call(buffer, FileCalls.O_CLOEXEC | FileCalls.O_NOCTTY))) {
+            try (var file =
+                    new Descriptor((int) OPENAT.call(AT_FDCWD, inBuffer(path).address(), O_CLOEXEC | O_NOCTTY))) {
                 return file.read(limit);
             } catch (Errno e) {
                 throw e.of(path);
@@ -318,7 +313,7 @@ public final class FileCalls {
          */
         public int readFromStart(byte[] content) throws Errno {
             var buffer = BUFFERS.get();
-            var count = (int) PREAD.call(number, buffer, (long) Math.min(BUFFER, content.length), 0L);
+            var count = (int) PREAD.call(number, buffer.address(), Math.min(BUFFER, content.length), 0);
             MemorySegment.copy(buffer, JAVA_BYTE, 0, content, 0, count);
             return count;
         }
@@ -361,13 +356,17 @@ public final class FileCalls {
 
         public void rename(String from, String to) throws Errno {
             try (var arena = Arena.ofConfined()) {
-                RENAMEAT.call(number, arena.allocateFrom(from), number, arena.allocateFrom(to));
+                RENAMEAT.call(
+                        number,
+                        arena.allocateFrom(from).address(),
+                        number,
+                        arena.allocateFrom(to).address());
             }
         }
 
         public void remove(String name) throws Errno {
             try (var arena = Arena.ofConfined()) {
-                UNLINKAT.call(number, arena.allocateFrom(name), 0);
+                UNLINKAT.call(number, arena.allocateFrom(name).address(), 0);
             }
         }
 
@@ -380,7 +379,7 @@ public final class FileCalls {
             try (var arena = Arena.ofConfined()) {
                 var buffer = arena.allocateFrom(JAVA_BYTE, bytes);
                 for (var written = 0L; written < bytes.length; ) {
-                    written += WRITE.call(number, buffer.asSlice(written), bytes.length - written);
+                    written += WRITE.call(number, buffer.address() + written, bytes.length - written);
                 }
             }
         }
@@ -408,7 +407,7 @@ public final class FileCalls {
                 var pollfd = arena.allocate(8, 4); // descriptor, requested events, returned events
                 pollfd.set(JAVA_INT, 0, number);
                 pollfd.set(JAVA_SHORT, 4, events);
-                return POLL.call(pollfd, 1L, millis) > 0;
+                return POLL.call(pollfd.address(), 1, millis) > 0;
             }
         }
 
@@ -427,7 +426,7 @@ public final class FileCalls {
             var content = start;
             var size = 0;
             while (size < limit) {
-                var count = (int) FileCalls.READ.call(number, buffer, (long) Math.min(BUFFER, limit - size));
+                var count = (int) READ.call(number, buffer.address(), Math.min(BUFFER, limit - size));
                 if (count == 0) {
                     break; // only this is the end: a read can return less than there is
                 }

@@ -1,9 +1,6 @@
 package dev.genv.enforcer.linux;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import dev.genv.enforcer.linux.FileCalls.Descriptor;
@@ -19,9 +16,8 @@ public final class NotifySocket {
     private static final int MSG_DONTWAIT = 0x40;
     private static final int MSG_NOSIGNAL = 0x4000;
 
-    private static final NativeFunction SOCKET = NativeFunction.of("socket", JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT);
-    private static final NativeFunction SENDTO =
-            NativeFunction.of("sendto", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT, ADDRESS, JAVA_INT);
+    private static final NativeFunction SOCKET = NativeFunction.of("socket");
+    private static final NativeFunction SENDTO = NativeFunction.returningLong("sendto");
 
     private NotifySocket() {}
 
@@ -33,7 +29,7 @@ public final class NotifySocket {
      */
     public static void send(String name, String message) throws Errno {
         try (var arena = Arena.ofConfined();
-                var socket = new Descriptor((int) SOCKET.call((int) AF_UNIX, SOCK_DGRAM | FileCalls.O_CLOEXEC, 0))) {
+                var socket = new Descriptor((int) SOCKET.call(AF_UNIX, SOCK_DGRAM | FileCalls.O_CLOEXEC, 0))) {
             var path = name.getBytes(StandardCharsets.UTF_8);
             if (path[0] == '@') {
                 path[0] = 0;
@@ -42,7 +38,12 @@ public final class NotifySocket {
             address.set(JAVA_SHORT, 0, AF_UNIX);
             MemorySegment.copy(path, 0, address, JAVA_BYTE, Short.BYTES, path.length);
             var bytes = arena.allocateFrom(JAVA_BYTE, message.getBytes(StandardCharsets.UTF_8));
-            SENDTO.call(socket.number(), bytes, bytes.byteSize(), MSG_DONTWAIT | MSG_NOSIGNAL, address, (int)
+            SENDTO.call(
+                    socket.number(),
+                    bytes.address(),
+                    bytes.byteSize(),
+                    MSG_DONTWAIT | MSG_NOSIGNAL,
+                    address.address(),
                     address.byteSize());
         }
     }

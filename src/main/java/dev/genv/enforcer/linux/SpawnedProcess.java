@@ -2,8 +2,6 @@ package dev.genv.enforcer.linux;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import dev.genv.enforcer.linux.FileCalls.Descriptor;
 import dev.genv.enforcer.linux.Libc.NativeFunction;
@@ -11,9 +9,9 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.lang.foreign.Arena;
-import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -37,12 +35,12 @@ public final class SpawnedProcess extends Process {
     /** More bytes than a struct of posix_spawn(3) has: 336 of the attributes, 128 of the signals, 80 of the actions. */
     private static final long STRUCT = 512;
 
-    private static final NativeFunction PIPE2 = NativeFunction.of("pipe2", JAVA_INT, ADDRESS, JAVA_INT);
-    private static final NativeFunction IOCTL =
-            NativeFunction.variadic("ioctl", 2, JAVA_INT, JAVA_INT, JAVA_LONG, ADDRESS);
-    private static final NativeFunction WAITPID = NativeFunction.of("waitpid", JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT);
-    private static final NativeFunction KILL = NativeFunction.of("kill", JAVA_INT, JAVA_INT, JAVA_INT);
-    private static final NativeFunction SIGNAL = NativeFunction.of("signal", JAVA_LONG, JAVA_INT, JAVA_LONG);
+    private static final NativeFunction PIPE2 = NativeFunction.of("pipe2");
+    private static final NativeFunction IOCTL = NativeFunction.of("ioctl");
+    private static final NativeFunction WAITPID = NativeFunction.of("waitpid");
+    private static final NativeFunction KILL = NativeFunction.of("kill");
+    private static final NativeFunction SIGNAL = NativeFunction.returningLong("signal");
+    private static final int MOST_ARGUMENTS = 6;
     private static final Map<String, NativeFunction> SPAWN = new ConcurrentHashMap<>();
 
     private final int pid;
@@ -76,7 +74,7 @@ public final class SpawnedProcess extends Process {
         try (var arena = Arena.ofConfined()) {
             for (var pipe = 0; pipe < 2; pipe++) {
                 var numbers = arena.allocate(JAVA_INT, 2);
-                PIPE2.call(numbers, FileCalls.O_CLOEXEC);
+                PIPE2.call(numbers.address(), FileCalls.O_CLOEXEC);
                 ends.add(new Descriptor(numbers.getAtIndex(JAVA_INT, 0)));
                 ends.add(new Descriptor(numbers.getAtIndex(JAVA_INT, 1)));
             }
@@ -104,20 +102,33 @@ public final class SpawnedProcess extends Process {
             throws Errno {
         var attributes = arena.allocate(STRUCT, Long.BYTES);
         var signals = arena.allocate(STRUCT, Long.BYTES);
-        call("attr_init", attributes);
-        call("attr_setsigmask", attributes, signals); // each thread of the JVM blocks some
-        call("attr_setsigdefault", attributes, signals.fill((byte) -1));
-        call("attr_setflags", attributes, FLAGS);
-        var actions = arena.allocate(STRUCT, Long.BYTES);
+        call("attr_init", attributes.address());
+        call("attr_setsigmask", attributes.address(), signals.address()); // each thread of the JVM blocks some
+        call("attr_setsigdefault", attributes.address(), signals.fill((byte) -1).address());
+        call("attr_setflags", attributes.address(), FLAGS);
+        var actions = arena.allocate(STRUCT, Long.BYTES).address();
         call("_file_actions_init", actions);
         try {
-            call("_file_actions_addopen", actions, 0, arena.allocateFrom("/dev/null"), FileCalls.O_RDONLY, 0);
+            call(
+                    "_file_actions_addopen",
+                    actions,
+                    0,
+                    arena.allocateFrom("/dev/null").address(),
+                    FileCalls.O_RDONLY,
+                    0);
             call("_file_actions_adddup2", actions, stdout.number(), 1);
             call("_file_actions_adddup2", actions, stderr.number(), 2);
             call("_file_actions_addclosefrom_np", actions, 3);
-            call("_file_actions_addchdir_np", actions, arena.allocateFrom("/"));
+            call("_file_actions_addchdir_np", actions, arena.allocateFrom("/").address());
             var pid = arena.allocate(JAVA_INT);
-            call("", pid, arguments.get(ADDRESS, 0), actions, attributes, arguments, environment);
+            call(
+                    "",
+                    pid.address(),
+                    arguments.get(ADDRESS, 0).address(),
+                    actions,
+                    attributes.address(),
+                    arguments.address(),
+                    environment.address());
             return pid.get(JAVA_INT, 0);
         } finally {
             call("_file_actions_destroy", actions);
@@ -125,19 +136,11 @@ public final class SpawnedProcess extends Process {
     }
 
     /** Calls a function of posix_spawn(3). They return the number of the error. */
-    private static void call(String suffix, Object... arguments) throws Errno {
+    private static void call(String suffix, long... arguments) throws Errno {
         var name = "posix_spawn" + suffix;
-        var function = SPAWN.computeIfAbsent(
-                name,
-                _ -> NativeFunction.of(
-                        name,
-                        JAVA_INT,
-                        Stream.of(arguments)
-                                .map(each -> each instanceof Integer
-                                        ? JAVA_INT
-                                        : each instanceof Short ? JAVA_SHORT : ADDRESS)
-                                .toArray(MemoryLayout[]::new)));
-        var error = (int) function.call(arguments);
+        var all = Arrays.copyOf(arguments, MOST_ARGUMENTS);
+        var error = (int)
+                SPAWN.computeIfAbsent(name, NativeFunction::of).call(all[0], all[1], all[2], all[3], all[4], all[5]);
         if (error != 0) {
             throw new Errno(name, error);
         }
@@ -155,7 +158,7 @@ public final class SpawnedProcess extends Process {
         public int available() throws Errno {
             try (var arena = Arena.ofConfined()) {
                 var count = arena.allocate(JAVA_INT);
-                IOCTL.call(pipe.number(), FIONREAD, count);
+                IOCTL.call(pipe.number(), FIONREAD, count.address());
                 return count.get(JAVA_INT, 0);
             }
         }
@@ -199,7 +202,7 @@ public final class SpawnedProcess extends Process {
         if (!isReaped) {
             try (var arena = Arena.ofConfined()) {
                 var status = arena.allocate(JAVA_INT);
-                if (WAITPID.call(pid, status, WNOHANG) == pid) {
+                if (WAITPID.call(pid, status.address(), WNOHANG) == pid) {
                     isReaped = true;
                     var number = status.get(JAVA_INT, 0); // see wait(2)
                     var signal = number & 0x7f;

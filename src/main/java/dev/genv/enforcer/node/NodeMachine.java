@@ -1,5 +1,6 @@
 package dev.genv.enforcer.node;
 
+import dev.genv.enforcer.host.Bytes;
 import dev.genv.enforcer.host.HostFacts;
 import dev.genv.enforcer.host.HostFacts.AccessFacts;
 import dev.genv.enforcer.host.HostFacts.VerifiedProcess;
@@ -11,9 +12,11 @@ import dev.genv.enforcer.host.Machine.SignalResult.Kind;
 import dev.genv.enforcer.host.Machine.SwapResult;
 import dev.genv.enforcer.host.ObservationRequest;
 import dev.genv.enforcer.host.Reading;
+import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.FileCalls.Descriptor;
 import dev.genv.enforcer.linux.Libc;
+import dev.genv.enforcer.linux.ProcStat;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.node.gpu.NvidiaDevices;
 import dev.genv.enforcer.node.gpu.NvidiaSmi;
@@ -30,6 +33,7 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.BiConsumer;
@@ -137,9 +141,13 @@ public final class NodeMachine implements Machine, Closeable {
                         differs ? List.of(earlierState.envs(), stateFacts.envs()) : List.of(stateFacts.envs()),
                         processFacts),
                 checkedState.check().enforcers(),
-                interest.verified().stream()
-                        .map(id -> new VerifiedProcess(id.pid(), proc.statBytes(id.pid())))
-                        .toList());
+                verified(interest.verified()));
+    }
+
+    private List<VerifiedProcess> verified(Collection<ProcessId> processes) throws InterruptedException {
+        var pids = processes.stream().map(ProcessId::pid).distinct().toList();
+        var stats = proc.stats(pids).iterator();
+        return pids.stream().map(pid -> new VerifiedProcess(pid, stats.next())).toList();
     }
 
     @Override
@@ -171,12 +179,19 @@ public final class NodeMachine implements Machine, Closeable {
         var id = signal.process();
         try (var process = new Descriptor(Libc.pidfdOpen(id.pid()))) {
             var use = inTime ? use(id) : new DeviceUse(false, Hangable.NO_TIME);
-            var stat = proc.stat(id.pid());
             // If it still has its pid, it had that when the pidfd was opened and its files were examined.
-            if (stat.isEmpty()
-                    || stat.get().startTime() != id.startTime()
-                    || stat.get().isZombie()) {
-                return SignalResult.of(Kind.GONE);
+            switch (proc.stat(id.pid())) {
+                case Reading.Value<Bytes>(var content) -> {
+                    var stat = ProcStat.parse(content.array());
+                    if (stat.startTime() != id.startTime() || stat.isZombie()) {
+                        return SignalResult.of(Kind.GONE);
+                    }
+                }
+                case Reading.Failed<Bytes>(var failure, var reason) -> {
+                    return failure == Failure.ABSENT
+                            ? SignalResult.of(Kind.GONE)
+                            : new SignalResult(Kind.UNEXAMINED, reason);
+                }
             }
             if (!use.isProven()) {
                 return use.unexamined().isEmpty()

@@ -4,9 +4,11 @@ import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.SubordinateUids;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -19,6 +21,9 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,6 +38,9 @@ public final class Hangable {
     private static final int EXTRA_THREADS = 16;
     /** Longer than the usual interval: a thread whose call returned is kept for the next cycle. */
     private static final long KEPT_SECONDS = 60;
+
+    /** A call of several is given up after so many waits, and not after one: the machine may have been suspended meanwhile. */
+    private static final int WAITS = 8;
 
     private final Threads threads;
     private final Limits limits;
@@ -70,6 +78,9 @@ public final class Hangable {
         /** For searches among all processes, of which users have any number: they leave half of the threads for the listed ones. */
         static final Limits SEARCHED =
                 new Limits(LISTED.most / 2, LISTED.mostOfUser / 2, LISTED.call, LISTED.observation, LISTED.reduced);
+
+        /** For the stats of processes, which are read also if all threads for their memory wait. */
+        static final Limits STATS = new Limits(128, 4, LISTED.call, LISTED.observation, LISTED.reduced);
 
         /** For calls that share no time with others. */
         public Limits(int most, Duration call) {
@@ -136,15 +147,13 @@ public final class Hangable {
      * @throws IOException if the call throws it
      */
     public <T> T call(Object subject, @Nullable Long uid, Callable<T> work) throws IOException, InterruptedException {
-        var isPatient = silentNanos.get() < limits.observation.toNanos();
-        var limit = isPatient ? limits.call : limits.reduced;
+        var isPatient = isPatient();
+        var limit = limit(isPatient);
         var call = begin(subject, uid, work);
         try {
-            return call.await(limit.toNanos());
+            return call.await(limit);
         } catch (TimeoutException e) {
-            silentNanos.addAndGet(limit.toNanos());
-            // After a short wait it is unknown whether it hangs.
-            throw isPatient ? UnansweredException.timeout() : UnansweredException.noTime(NO_TIME);
+            throw silent(limit, isPatient);
         } catch (ExecutionException e) {
             switch (e.getCause()) {
                 case IOException cause -> throw cause;
@@ -157,46 +166,209 @@ public final class Hangable {
         }
     }
 
+    private boolean isPatient() {
+        return silentNanos.get() < limits.observation.toNanos();
+    }
+
+    private long limit(boolean isPatient) {
+        return (isPatient ? limits.call : limits.reduced).toNanos();
+    }
+
+    private UnansweredException silent(long limit, boolean isPatient) {
+        silentNanos.addAndGet(limit);
+        // After a short wait it is unknown whether it hangs.
+        return isPatient ? UnansweredException.timeout() : UnansweredException.noTime(NO_TIME);
+    }
+
+    /**
+     * Makes a call for each subject, in this order. One thread makes them all as long as they answer; where one does not, another thread goes
+     * on with the next one, and what the first one would still return is dropped.
+     *
+     * @param uid returns who can keep a call from returning, or null if that is unknown. It is asked only if some call does not answer
+     * @param work must not throw, and must change nothing that the caller uses
+     * @param unanswered returns the result of a call that was not made, or that did not answer in time
+     */
+    public <S, T> List<T> callEach(
+            List<S> subjects,
+            Function<S, @Nullable Long> uid,
+            Function<S, T> work,
+            BiFunction<S, UnansweredException, T> unanswered)
+            throws InterruptedException {
+        var results = new ArrayList<T>(subjects.size());
+        while (results.size() < subjects.size()) {
+            var batch = new Batch<>(subjects.subList(results.size(), subjects.size()), uid, work, unanswered);
+            var why = batch.await();
+            results.addAll(batch.results);
+            if (why != null) {
+                results.add(unanswered.apply(subjects.get(results.size()), why));
+            }
+        }
+        return results;
+    }
+
+    /** The calls for several subjects on one thread. */
+    private final class Batch<S, T> {
+        private final List<S> subjects;
+        private final Function<S, @Nullable Long> uid;
+        private final Function<S, T> work;
+        private final BiFunction<S, UnansweredException, T> unanswered;
+        private final List<T> results = new ArrayList<>();
+        private @Nullable Throwable failure;
+        private boolean hasBegun;
+        private boolean isOver;
+
+        Batch(
+                List<S> subjects,
+                Function<S, @Nullable Long> uid,
+                Function<S, T> work,
+                BiFunction<S, UnansweredException, T> unanswered) {
+            this.subjects = subjects;
+            this.uid = uid;
+            this.work = work;
+            this.unanswered = unanswered;
+        }
+
+        /** Waits for the results. Returns why the subject after them has none; null if all have one. */
+        @Nullable
+        UnansweredException await() throws InterruptedException {
+            try {
+                execute(this::run);
+            } catch (UnansweredException e) {
+                return e;
+            }
+            return awaitResults();
+        }
+
+        private synchronized @Nullable UnansweredException awaitResults() throws InterruptedException {
+            var isPatient = isPatient();
+            var limit = limit(isPatient);
+            var answered = 0;
+            var waits = 0;
+            try {
+                while (!isOver) {
+                    TimeUnit.NANOSECONDS.timedWait(this, limit / WAITS);
+                    // On a slow machine, its thread may begin late.
+                    waits = hasBegun && results.size() == answered ? waits + 1 : 0;
+                    answered = results.size();
+                    if (waits >= WAITS && !isOver) {
+                        return silent(limit, isPatient);
+                    }
+                }
+            } finally {
+                isOver = true;
+            }
+            if (failure != null) {
+                throw new IllegalStateException(failure);
+            }
+            return null;
+        }
+
+        private void run() {
+            try {
+                begin();
+                for (var subject : subjects) {
+                    if (!add(answer(subject))) {
+                        return;
+                    }
+                }
+                end(null);
+            } catch (RuntimeException | Error e) {
+                end(e);
+            }
+        }
+
+        private T answer(S subject) {
+            var user = new User(() -> uid.apply(subject), limits);
+            try {
+                enter(subject, user);
+                try {
+                    return work.apply(subject);
+                } finally {
+                    leave(subject, user);
+                }
+            } catch (UnansweredException e) {
+                return unanswered.apply(subject, e);
+            }
+        }
+
+        private synchronized void begin() {
+            hasBegun = true;
+        }
+
+        /** Returns whether somebody still waits for the results. */
+        private synchronized boolean add(T result) {
+            if (isOver) {
+                return false;
+            }
+            results.add(result);
+            return true;
+        }
+
+        private synchronized void end(@Nullable Throwable why) {
+            failure = why;
+            isOver = true;
+            notifyAll();
+        }
+    }
+
     private <T> Call<T> begin(Object subject, @Nullable Long uid, Callable<T> work) throws UnansweredException {
-        var pending = threads.pending;
-        var call = new Call<>(uid, limits, () -> {
+        var user = new User(() -> uid, limits);
+        enter(subject, user);
+        var call = new Call<>(() -> {
             try {
                 return work.call();
             } finally {
-                pending.remove(subject);
+                leave(subject, user);
             }
         });
-        synchronized (pending) {
-            if (pending.containsKey(subject)) {
-                throw UnansweredException.timeout();
-            }
-            requireShare(pending.values(), threads.limits, uid);
-            requireShare(
-                    pending.values().stream()
-                            .filter(other -> other.limits.equals(limits))
-                            .toList(),
-                    limits,
-                    uid);
-            pending.put(subject, call);
-        }
         try {
-            threads.executor.execute(() -> {
+            execute(() -> {
                 call.run();
-                pending.remove(subject, call); // it was given up before it began
+                leave(subject, user); // it was given up before it began
             });
             return call;
+        } catch (UnansweredException e) {
+            leave(subject, user);
+            throw e;
+        }
+    }
+
+    private void execute(Runnable task) throws UnansweredException {
+        try {
+            threads.executor.execute(task);
         } catch (RejectedExecutionException e) {
-            pending.remove(subject);
             throw UnansweredException.tooMany(threads.limits);
         } catch (OutOfMemoryError e) { // Java's error if the machine allows no further thread
-            pending.remove(subject);
             throw new UnansweredException(Failure.NO_TIME, "not read: " + e.getMessage(), e);
         }
     }
 
-    private void requireShare(Collection<Call<?>> pending, Limits most, @Nullable Long uid) throws UnansweredException {
-        var user = user(uid);
-        if (pending.stream().filter(call -> user(call.uid).equals(user)).count() >= most.mostOfUser) {
+    private void enter(Object subject, User user) throws UnansweredException {
+        var pending = threads.pending;
+        synchronized (pending) {
+            if (pending.containsKey(subject)) {
+                throw UnansweredException.timeout();
+            }
+            if (!pending.isEmpty()) {
+                requireShare(pending.values(), threads.limits, user);
+                requireShare(
+                        pending.values().stream()
+                                .filter(other -> other.limits.equals(limits))
+                                .toList(),
+                        limits,
+                        user);
+            }
+            pending.put(subject, user);
+        }
+    }
+
+    private void leave(Object subject, User user) {
+        threads.pending.remove(subject, user);
+    }
+
+    private void requireShare(Collection<User> pending, Limits most, User caller) throws UnansweredException {
+        var user = user(caller.uid.get());
+        if (pending.stream().filter(call -> user(call.uid.get()).equals(user)).count() >= most.mostOfUser) {
             throw UnansweredException.noTime(
                     "not read: %d other processes of its user do not answer".formatted(most.mostOfUser));
         }
@@ -209,8 +381,8 @@ public final class Hangable {
     private static final class Threads {
         private final Executor executor;
         private final Limits limits;
-        /** The calls that have not returned, by their subjects. */
-        private final Map<Object, Call<?>> pending = Collections.synchronizedMap(new HashMap<>());
+        /** The users for whose calls no answer has come yet, by their subjects. */
+        private final Map<Object, User> pending = Collections.synchronizedMap(new HashMap<>());
 
         private volatile SubordinateUids subordinateUids = SubordinateUids.NONE;
 
@@ -227,16 +399,18 @@ public final class Hangable {
         }
     }
 
-    private static final class Call<T> extends FutureTask<T> {
-        private final @Nullable Long uid;
+    /**
+     * Who can keep a call from returning.
+     *
+     * @param limits of the kind of the call
+     */
+    private record User(Supplier<@Nullable Long> uid, Limits limits) {}
 
-        private final Limits limits;
+    private static final class Call<T> extends FutureTask<T> {
         private volatile @Nullable Long begunAt;
 
-        Call(@Nullable Long uid, Limits limits, Callable<T> work) {
+        Call(Callable<T> work) {
             super(work);
-            this.uid = uid;
-            this.limits = limits;
         }
 
         @Override

@@ -25,6 +25,7 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -51,9 +52,10 @@ final class KnownPrograms implements AutoCloseable {
     /** More than the kernel writes for a process that is in few groups. The uid comes before the groups. */
     private static final int LARGEST = 8 << 10;
 
+    private static final ThreadLocal<byte[]> BUFFERS = ThreadLocal.withInitial(() -> new byte[LARGEST]);
+
     private final ProcFs proc;
     private final int most;
-    private final byte[] buffer = new byte[LARGEST];
     private final Map<Integer, KnownProgram> programs = new HashMap<>();
 
     /** @param proc of another directory than {@code /proc}, as in tests, no process is known */
@@ -93,6 +95,9 @@ final class KnownPrograms implements AutoCloseable {
         /** That of the map; null before it was read. */
         private @Nullable Long lastUserNamespace;
 
+        private boolean isRead;
+        private boolean isForgotten;
+
         KnownProgram(Path folder, ProcStat known, ProcessFacts facts) throws IOException {
             this.folder = folder;
             this.known = known;
@@ -119,8 +124,20 @@ final class KnownPrograms implements AutoCloseable {
          *
          * @param buffer which this overwrites
          */
-        @Nullable
-        ProcessFacts readAgain(byte[] buffer) throws IOException {
+        Optional<ProcessFacts> readAgain(byte[] buffer) {
+            synchronized (this) {
+                isRead = true;
+            }
+            try {
+                return Optional.ofNullable(read(buffer));
+            } catch (IOException e) {
+                return Optional.empty(); // it has exited, and another process may have its pid
+            } finally {
+                endReading();
+            }
+        }
+
+        private @Nullable ProcessFacts read(byte[] buffer) throws IOException {
             var uid = ProcStatus.realUid(buffer, status.readFromStart(buffer));
             var group = changed(facts.cgroup(), cgroup, buffer, ProcessFacts.LARGEST_CGROUP);
             var map = uidMap();
@@ -194,34 +211,35 @@ final class KnownPrograms implements AutoCloseable {
             return map.equals(facts.uidMap()) ? facts.uidMap() : map;
         }
 
-        @Override
-        public void close() {
-            stat.close();
-            status.close();
-            cgroup.close();
-        }
-    }
-
-    /** Reads what changes while a process runs one program; null if it is not known to run the same one. */
-    @Nullable
-    ProcessFacts readAgain(int pid) {
-        var program = programs.get(pid);
-        if (program == null) {
-            return null;
-        }
-        try {
-            var facts = program.readAgain(buffer);
-            if (facts != null) {
-                return facts;
+        private synchronized void endReading() {
+            isRead = false;
+            if (isForgotten) {
+                close();
             }
-        } catch (IOException e) {
-            // It has exited, and another process may have its pid.
         }
-        forget(pid);
-        return null;
+
+        /** Closes its files. If it does not answer, the thread that reads it still uses them and closes them later. */
+        @Override
+        public synchronized void close() {
+            isForgotten = true;
+            if (!isRead) {
+                stat.close();
+                status.close();
+                cgroup.close();
+            }
+        }
     }
 
-    private void forget(int pid) {
+    /**
+     * Reads what changes while a process runs one program; empty if it is not known to run the same one, and then it is to be forgotten. A
+     * thread that is abandoned because the process does not answer changes nothing of the others.
+     */
+    Optional<ProcessFacts> readAgain(int pid) {
+        var program = programs.get(pid);
+        return program == null ? Optional.empty() : program.readAgain(BUFFERS.get());
+    }
+
+    void forget(int pid) {
         var known = programs.remove(pid);
         if (known != null) {
             known.close();
@@ -240,20 +258,31 @@ final class KnownPrograms implements AutoCloseable {
             return;
         }
         try {
-            var folder = proc.folder(facts.pid());
             var stat = stat(facts.after());
-            if (!areFilesKnown(facts, stat.relations().parent())) {
-                return;
+            if (areFilesKnown(facts, stat.relations().parent())) {
+                proc.guarded(new ProcessId(facts.pid(), stat.startTime()), uid(facts), () -> open(facts, stat))
+                        .ifPresent(program -> programs.put(facts.pid(), program));
             }
-            if (!hasRandomAddresses(facts, stat)) {
-                return;
-            }
-            var program = new KnownProgram(folder, stat, facts);
-            programs.put(facts.pid(), program);
-            readAgain(facts.pid()); // it may have exited before its files were opened
         } catch (IOException e) {
-            forget(facts.pid()); // it has exited, or the kernel does not show its personality
+            // It has exited, or the kernel does not show its personality.
         }
+    }
+
+    private static @Nullable Long uid(ProcessFacts facts) {
+        return facts.uid() instanceof Reading.Value<Long>(var uid) ? uid : null;
+    }
+
+    private Optional<KnownProgram> open(ProcessFacts facts, ProcStat stat) throws IOException {
+        if (!hasRandomAddresses(facts.pid())) {
+            return Optional.empty();
+        }
+        var program = new KnownProgram(proc.folder(facts.pid()), stat, facts);
+        // It may have exited before its files were opened. The thread is interrupted if nobody waits for it any more.
+        if (program.readAgain(BUFFERS.get()).isEmpty() || Thread.currentThread().isInterrupted()) {
+            program.close();
+            return Optional.empty();
+        }
+        return Optional.of(program);
     }
 
     /** Whether its environ is as execve(2) wrote it. */
@@ -289,13 +318,8 @@ final class KnownPrograms implements AutoCloseable {
         throw new IOException("there is no stat");
     }
 
-    /** An execve(2) that hangs keeps the kernel from showing the personality, too. */
-    private boolean hasRandomAddresses(ProcessFacts facts, ProcStat stat) throws IOException {
-        var uid = facts.uid() instanceof Reading.Value<Long>(var known) ? known : null;
-        var text = proc.guarded(
-                new ProcessId(facts.pid(), stat.startTime()),
-                uid,
-                () -> ProcFs.text(proc.file(facts.pid(), "personality")).strip());
+    private boolean hasRandomAddresses(int pid) throws IOException {
+        var text = ProcFs.text(proc.file(pid, "personality")).strip();
         try {
             return (Long.parseLong(text, HEXADECIMAL) & ADDR_NO_RANDOMIZE) == 0
                     && !ProcFs.text(proc.root().resolve("sys/kernel/randomize_va_space"))

@@ -46,7 +46,7 @@ public record LivenessReader(ProcFs proc, FileParser<EnvsFile> parser) {
      * @param readings of {@code envs.json}; nothing is read for a file that cannot be parsed
      * @param observed the processes on the GPUs, which this observation has just read
      */
-    public LivenessFacts read(List<StateFile> readings, List<ProcessFacts> observed) {
+    public LivenessFacts read(List<StateFile> readings, List<ProcessFacts> observed) throws InterruptedException {
         var environments =
                 readings.stream().flatMap(envs -> environments(envs).stream()).toList();
         if (environments.isEmpty()) {
@@ -117,7 +117,8 @@ public record LivenessReader(ProcFs proc, FileParser<EnvsFile> parser) {
     }
 
     /** Kernels are searched only for environments without a live pid, because the search reads every process. */
-    private Kernels kernels(List<Environment> environments, Set<Integer> running) throws IOException {
+    private Kernels kernels(List<Environment> environments, Set<Integer> running)
+            throws IOException, InterruptedException {
         var open = environments.stream()
                 .filter(environment -> environment.pids().stream().noneMatch(running::contains))
                 .filter(environment -> !environment.kernelIds().isEmpty())
@@ -169,7 +170,7 @@ public record LivenessReader(ProcFs proc, FileParser<EnvsFile> parser) {
          * @param owners the uids whose processes are searched first
          * @throws IOException if the list of processes cannot be read, or the thread is interrupted
          */
-        Kernels search(Set<Long> owners) throws IOException {
+        Kernels search(Set<Long> owners) throws IOException, InterruptedException {
             examineAll(
                     _ -> false,
                     Comparator.comparing((Candidate candidate) ->

@@ -23,6 +23,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -41,17 +42,20 @@ public final class ProcFs {
     private final Path root;
     private final Hangable memory;
     private final Hangable searches;
+    private final Hangable stats;
 
     public ProcFs(Path root) {
         this.root = root;
         memory = new Hangable("reads-process-memory", Limits.LISTED);
         searches = memory.with(Limits.SEARCHED);
+        stats = new Hangable("reads-process-stats", Limits.STATS);
     }
 
     private ProcFs(ProcFs listed) {
         root = listed.root;
         memory = listed.searches;
         searches = listed.searches;
+        stats = listed.stats;
     }
 
     /** Returns the same processes for searches among all of them, which leave threads for the listed ones. */
@@ -67,11 +71,12 @@ public final class ProcFs {
     public record Candidate(ProcessId id, @Nullable Long uid) {}
 
     /** Returns a process unless it has exited, or is a thread of the kernel. */
-    public Optional<Candidate> candidate(int pid) throws IOException {
-        var stat = stat(pid).filter(known -> !known.isKernelThread() && !known.isZombie());
-        return stat.isEmpty()
+    Optional<Candidate> candidate(int pid) throws IOException {
+        var content = content(pid, "stat");
+        var stat = content == null ? null : ProcStat.parse(content);
+        return stat == null || stat.isKernelThread() || stat.isZombie()
                 ? Optional.empty()
-                : Optional.of(new Candidate(new ProcessId(pid, stat.get().startTime()), realUid(pid)));
+                : Optional.of(new Candidate(new ProcessId(pid, stat.startTime()), realUid(pid)));
     }
 
     KnownPrograms knownPrograms() {
@@ -90,22 +95,18 @@ public final class ProcFs {
     public void beginObservation() {
         memory.beginObservation();
         searches.beginObservation();
+        stats.beginObservation();
     }
 
     /** From now on, the processes of these uids count as their owner's. */
     public void setSubordinateUids(SubordinateUids known) {
         memory.setSubordinateUids(known);
+        stats.setSubordinateUids(known);
     }
 
     /** Returns the uid of the account to which a subordinate uid belongs; another uid is returned unchanged. */
     public long ownerOf(long uid) {
         return memory.ownerOf(uid);
-    }
-
-    /** Returns the stat of a process; empty if there is no such process. */
-    public Optional<ProcStat> stat(int pid) throws IOException {
-        var stat = content(pid, "stat");
-        return stat == null ? Optional.empty() : Optional.of(stat(stat));
     }
 
     /** Reads a fact. */
@@ -129,7 +130,34 @@ public final class ProcFs {
         }
     }
 
-    public Reading<Bytes> statBytes(int pid) {
+    /** Returns the stat of a process. It does not answer during an execve(2) that does not end. */
+    public Reading<Bytes> stat(int pid) {
+        return reading(() -> guardedStat(pid, uidOrNull(pid), () -> statBytes(pid)));
+    }
+
+    /** Returns the stats of processes, in their order. */
+    public List<Reading<Bytes>> stats(List<Integer> pids) throws InterruptedException {
+        return each(pids, this::statBytes, (_, why) -> failed(why));
+    }
+
+    /** Returns what is read of each process, in their order, as {@link Hangable#callEach} does it. */
+    <T> List<T> each(
+            List<Integer> pids, Function<Integer, T> work, BiFunction<Integer, UnansweredException, T> unanswered)
+            throws InterruptedException {
+        return stats.callEach(pids, this::uidOrNull, work, unanswered);
+    }
+
+    @Nullable
+    Long uidOrNull(int pid) {
+        return uid(pid) instanceof Reading.Value<Long>(var uid) ? uid : null;
+    }
+
+    static <T> Reading<T> failed(UnansweredException why) {
+        return Reading.failed(why.failure(), Errno.textOf(why));
+    }
+
+    /** It waits as long as the kernel does, for example during an execve(2) that does not end. */
+    Reading<Bytes> statBytes(int pid) {
         try {
             return Reading.of(Bytes.of(Descriptor.readKernelFile(name(pid, "stat"), LARGEST_OTHER)));
         } catch (IOException e) {
@@ -195,13 +223,11 @@ public final class ProcFs {
         IOException last = new NoSuchFileException("no thread of process " + process.pid() + " runs");
         for (var thread : threads(process.pid())) {
             try {
-                var before = read(thread.resolve("stat"), LARGEST_OTHER);
-                if (!stat(before).hasEnded()) {
-                    var environ = guarded(process, uid, () -> read(thread.resolve("environ"), LARGEST_ENVIRON));
-                    var after = read(thread.resolve("stat"), LARGEST_OTHER);
-                    if (environ.length > 0 || stat(after).addresses() != null) {
-                        return new ThreadEnviron(thread, Bytes.of(environ), Bytes.of(before), Bytes.of(after));
-                    }
+                var read = guarded(process, uid, () -> environOf(thread));
+                if (!stat(read.before.array()).hasEnded()
+                        && (read.environ.length() > 0
+                                || stat(read.after.array()).addresses() != null)) {
+                    return read;
                 }
             } catch (UnansweredException e) {
                 throw e; // all threads share the same memory
@@ -210,6 +236,12 @@ public final class ProcFs {
             }
         }
         throw last;
+    }
+
+    private static ThreadEnviron environOf(Path thread) throws IOException {
+        var before = Bytes.of(read(thread.resolve("stat"), LARGEST_OTHER));
+        var environ = Bytes.of(read(thread.resolve("environ"), LARGEST_ENVIRON));
+        return new ThreadEnviron(thread, environ, before, Bytes.of(read(thread.resolve("stat"), LARGEST_OTHER)));
     }
 
     private static ProcStat stat(byte[] content) throws IOException {
@@ -224,8 +256,18 @@ public final class ProcFs {
      * @throws IOException if the reading throws it
      */
     public <T> T guarded(ProcessId process, @Nullable Long uid, Callable<T> reading) throws IOException {
+        return call(memory, process, uid, reading);
+    }
+
+    /** The same for what may wait for an execve(2) of the process. Its exit ends the wait. */
+    <T> T guardedStat(int pid, @Nullable Long uid, Callable<T> reading) throws IOException {
+        return call(stats, pid, uid, reading);
+    }
+
+    private static <T> T call(Hangable threads, Object subject, @Nullable Long uid, Callable<T> reading)
+            throws IOException {
         try {
-            return memory.call(process, uid, reading);
+            return threads.call(subject, uid, reading);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new InterruptedIOException("abandoned: it took too long");

@@ -10,11 +10,13 @@ import dev.genv.enforcer.host.HostFacts.ProcessFacts.ParentFacts;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.linux.Environ;
+import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.linux.ProcStat;
 import dev.genv.enforcer.linux.ProcStat.ProcStatus;
 import dev.genv.enforcer.linux.UidMap;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Sha256;
+import dev.genv.enforcer.node.proc.Hangable.UnansweredException;
 import dev.genv.enforcer.node.proc.MachineFiles.ProgramFiles;
 import dev.genv.enforcer.node.proc.ProcessTurns.Turn;
 import java.io.IOException;
@@ -87,12 +89,17 @@ public final class ProcessReader implements AutoCloseable {
         known.retain(inOrder);
         var byPid = new HashMap<Integer, ProcessFacts>();
         var others = new ArrayList<Begun>();
-        for (var pid : inOrder) {
-            var again = known.readAgain(pid);
-            if (again == null) {
-                others.add(begin(pid));
-            } else {
-                byPid.put(pid, again);
+        var begun = proc.each(
+                List.copyOf(inOrder),
+                pid -> known.readAgain(pid).<First>map(Known::new).orElseGet(() -> begin(pid)),
+                this::unanswered);
+        for (var answer : begun) {
+            switch (answer) {
+                case Known(var facts) -> byPid.put(facts.pid(), facts);
+                case Begun process -> {
+                    known.forget(process.pid);
+                    others.add(process);
+                }
             }
         }
         for (var facts : inTurns(others, process -> process.uid, TIME, this::read)) {
@@ -140,8 +147,30 @@ public final class ProcessReader implements AutoCloseable {
         return read instanceof Reading.Value<Long>(var uid) ? proc.ownerOf(uid) : Reading.class;
     }
 
-    /** What is read of a process before its turn is known, which it decides. */
-    private record Begun(int pid, Reading<Bytes> stat, Reading<Long> uid, Reading<Bytes> namespacePids) {}
+    /** What is read of a process at first. */
+    private sealed interface First {}
+
+    /** It runs the same program as in the last observation. */
+    private record Known(ProcessFacts facts) implements First {}
+
+    /** What is read of another process before its turn is known, which it decides. */
+    private record Begun(int pid, Reading<Bytes> stat, Reading<Long> uid, Reading<Bytes> namespacePids)
+            implements First {}
+
+    private Begun unanswered(int pid, UnansweredException why) {
+        return new Begun(pid, ProcFs.failed(why), proc.uid(pid), unread());
+    }
+
+    /** Begins with one process. */
+    private Begun beginGuarded(int pid) {
+        try {
+            return proc.guardedStat(pid, proc.uidOrNull(pid), () -> begin(pid));
+        } catch (UnansweredException e) {
+            return unanswered(pid, e);
+        } catch (IOException e) {
+            return new Begun(pid, Reading.failed(Failure.OTHER, Errno.textOf(e)), unread(), unread());
+        }
+    }
 
     private Begun begin(int pid) {
         var stat = proc.statBytes(pid);
@@ -165,12 +194,12 @@ public final class ProcessReader implements AutoCloseable {
 
     /** Reads one process. */
     ProcessFacts read(int pid) {
-        return read(begin(pid), true, true);
+        return read(beginGuarded(pid), true, true);
     }
 
     /** Reads an ancestor without what the kernel takes from its memory. */
     ProcessFacts readAncestor(int pid) {
-        var process = begin(pid);
+        var process = beginGuarded(pid);
         return new ProcessFacts(
                 pid,
                 process.stat,
@@ -206,7 +235,7 @@ public final class ProcessReader implements AutoCloseable {
                 process.namespacePids,
                 withProgram ? Reading.of(parent(stat.get().relations().parent())) : ProcessFacts.skipped(),
                 withProgram ? uidMap(pid) : ProcessFacts.skipped(),
-                proc.statBytes(pid));
+                reading(() -> proc.guardedStat(pid, owner, () -> proc.statBytes(pid))));
     }
 
     private ParentFacts parent(int pid) {

@@ -133,7 +133,8 @@ public final class ProcessTurns<P> implements Iterator<ProcessTurns.Turn<P>> {
          * @param order of those of the same owner
          * @throws IOException if the list of processes cannot be read, or the thread is interrupted
          */
-        protected final void examineAll(IntPredicate isSkipped, Comparator<Candidate> order) throws IOException {
+        protected final void examineAll(IntPredicate isSkipped, Comparator<Candidate> order)
+                throws IOException, InterruptedException {
             var start = nanos.getAsLong();
             var candidates = candidates(isSkipped, start);
             candidates.sort(order);
@@ -160,28 +161,48 @@ public final class ProcessTurns<P> implements Iterator<ProcessTurns.Turn<P>> {
             }
         }
 
-        private List<Candidate> candidates(IntPredicate isSkipped, long start) throws IOException {
+        private List<Candidate> candidates(IntPredicate isSkipped, long start)
+                throws IOException, InterruptedException {
             var candidates = new ArrayList<Candidate>();
-            var isLate = false;
             // The largest pids are mostly the newest, so a partial list has the newest of each user.
-            for (var pid :
-                    proc.pids().stream().sorted(Comparator.reverseOrder()).toList()) {
-                if (isSkipped.test(pid)) {
-                    continue;
-                }
-                // The other half of the time is for the files of the processes.
-                isLate = isLate || nanos.getAsLong() - start >= time.toNanos() / 2;
-                if (isLate) {
-                    leaveOut(pid, null, null);
-                } else {
-                    try {
-                        proc.candidate(pid).ifPresent(candidates::add);
-                    } catch (IOException e) {
-                        leaveOut(pid, null, e); // for example with hidepid=1, for a service that is not root
-                    }
+            var pids = proc.pids().stream()
+                    .filter(pid -> !isSkipped.test(pid))
+                    .sorted(Comparator.reverseOrder())
+                    .toList();
+            // The other half of the time is for the files of the processes.
+            for (var found : proc.each(
+                    pids,
+                    pid -> nanos.getAsLong() - start < time.toNanos() / 2
+                            ? find(pid)
+                            : new Found(pid, false, null, null),
+                    (pid, why) -> new Found(pid, false, null, why))) {
+                if (!found.isRead) {
+                    leaveOut(found.pid, null, found.why);
+                } else if (found.candidate != null) {
+                    candidates.add(found.candidate);
                 }
             }
             return candidates;
+        }
+
+        /**
+         * A process of the list.
+         *
+         * @param candidate null if it was not read, has exited, or is a thread of the kernel
+         * @param why it was not read; null if the time was used up
+         */
+        private record Found(
+                int pid,
+                boolean isRead,
+                @Nullable Candidate candidate,
+                @Nullable IOException why) {}
+
+        private Found find(int pid) {
+            try {
+                return new Found(pid, true, proc.candidate(pid).orElse(null), null);
+            } catch (IOException e) {
+                return new Found(pid, false, null, e); // for example with hidepid=1, for a service that is not root
+            }
         }
     }
 }

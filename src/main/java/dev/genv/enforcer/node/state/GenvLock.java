@@ -191,7 +191,7 @@ final class GenvLock implements AutoCloseable {
         Reading<List<Holder>> holders(FileStatus file) {
             return ProcFs.reading(() -> Reading.of(pids(file).stream()
                     .limit(MOST_HOLDERS)
-                    .map(pid -> new Holder(pid, proc.statBytes(pid), proc.uid(pid)))
+                    .map(pid -> new Holder(pid, proc.stat(pid), proc.uid(pid)))
                     .toList()));
         }
 

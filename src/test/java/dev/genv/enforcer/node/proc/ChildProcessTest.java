@@ -1,8 +1,5 @@
 package dev.genv.enforcer.node.proc;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assumptions.assumeThat;
@@ -19,7 +16,6 @@ import dev.genv.enforcer.testsupport.linux.Programs;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -48,7 +44,7 @@ class ChildProcessTest {
     private static final int SIGURG = 23;
     private static final long SIG_DFL = 0;
     private static final long SIG_IGN = 1;
-    private static final NativeFunction SIGNAL = NativeFunction.of("signal", JAVA_LONG, JAVA_INT, JAVA_LONG);
+    private static final NativeFunction SIGNAL = NativeFunction.returningLong("signal");
 
     enum Way {
         POSIX_SPAWN,
@@ -104,8 +100,7 @@ class ChildProcessTest {
         assertThat(linesOf("printf", "%s\n", "a b", "", "$x", "*")).containsExactly("a b", "", "$x", "*");
         assertThat(linesOf("readlink", "/proc/self/cwd", "/proc/self/fd/0")).containsExactly("/", "/dev/null");
         // Whatever opened it, the child would inherit it.
-        try (var inherited = new Descriptor(
-                (int) NativeFunction.of("dup", JAVA_INT, JAVA_INT).call(2))) {
+        try (var inherited = new Descriptor((int) NativeFunction.of("dup").call(2))) {
             assertThat(linesOf("ls", "/proc/self/fd"))
                     .as("3 is the directory, beside %s", inherited.number())
                     .containsExactly("0", "1", "2", "3");
@@ -332,8 +327,8 @@ class ChildProcessTest {
             var process = starter().start(command);
             var pid = await().ignoreException(NoSuchFileException.class)
                     .until(() -> written("pid"), pidText -> !pidText.isEmpty());
-            var waitpid = NativeFunction.of("waitpid", JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT);
-            waitpid.call(Integer.valueOf(pid), MemorySegment.NULL, 0);
+            var waitpid = NativeFunction.of("waitpid");
+            waitpid.call(Integer.parseInt(pid), 0, 0);
             return process;
         });
         for (var observation = 0; observation < 2; observation++) {

@@ -11,10 +11,13 @@ import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.node.proc.Hangable.Limits;
 import dev.genv.enforcer.node.proc.Hangable.UnansweredException;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import java.util.stream.IntStream;
 import org.assertj.core.api.AbstractThrowableAssert;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -141,6 +144,64 @@ class HangableTest {
         await().until(() -> canRead(reader, process(3), ALICE));
         reader.beginObservation();
         assertTimesOut(reader, 4, ALICE);
+    }
+
+    @Test
+    void eachSubjectButTheHangingOnesIsAnsweredInOrder() throws Exception {
+        var reader = reader(SHORT, LONG);
+        var subjects = IntStream.range(0, 9).boxed().toList();
+        await().untilAsserted(() -> assertThat(each(reader, subjects, ALICE, this::answer))
+                .containsExactly("0", "1", "2", "TIMEOUT", "4", "5", "6", "7", "TIMEOUT"));
+        released.countDown();
+        await().untilAsserted(() -> assertThat(each(reader, subjects, ALICE, String::valueOf))
+                .containsExactly("0", "1", "2", "3", "4", "5", "6", "7", "8"));
+    }
+
+    @Test
+    void hangingCallsOfOneUserLeaveTheThreadsToOthers() throws Exception {
+        var reader = reader(SHORT, LONG);
+        var subjects = IntStream.range(0, 2 * LISTED.mostOfUser()).boxed().toList();
+        assertThat(each(reader, subjects, ALICE, _ -> hang()))
+                .startsWith("TIMEOUT")
+                .endsWith("NO_TIME")
+                .filteredOn("TIMEOUT"::equals)
+                .hasSize(LISTED.mostOfUser());
+        await().untilAsserted(() ->
+                assertThat(each(reader, List.of(100), BOB, String::valueOf)).containsExactly("100"));
+    }
+
+    @Test
+    void errorOfACallIsThrown() {
+        var reader = reader(LONG, LONG);
+        assertThatThrownBy(() -> reader.callEach(
+                        List.of(1),
+                        _ -> ALICE,
+                        _ -> {
+                            throw new UncheckedIOException(new IOException("broken"));
+                        },
+                        (_, why) -> why))
+                .hasStackTraceContaining("broken");
+    }
+
+    private static List<String> each(Hangable reader, List<Integer> subjects, long uid, Function<Integer, String> work)
+            throws InterruptedException {
+        return reader.callEach(
+                subjects, _ -> uid, work, (_, why) -> why.failure().toString());
+    }
+
+    private String answer(int subject) {
+        return subject % 5 == 3 ? hang() : String.valueOf(subject);
+    }
+
+    private String hang() {
+        while (released.getCount() > 0) {
+            try {
+                released.await();
+            } catch (InterruptedException e) {
+                // As a system call, it goes on.
+            }
+        }
+        return "late";
     }
 
     @Test

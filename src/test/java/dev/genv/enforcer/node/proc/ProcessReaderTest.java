@@ -156,6 +156,34 @@ class ProcessReaderTest {
         });
     }
 
+    /** As the kernel does it while an execve(2) of the process does not end. */
+    @Test
+    void processWhoseStatDoesNotAnswerKeepsNoOtherFromBeingRead() throws Exception {
+        for (var pid = 811; pid <= 813; pid++) {
+            proc.process(pid).environ("GENV_ENVIRONMENT_ID=a");
+        }
+        var release = proc.process(812).hang("stat");
+        var silent = Reading.failed(Failure.TIMEOUT, "it does not answer");
+        for (var observation = 0; observation < 2; observation++) {
+            files.beginObservation();
+            assertThat(reader.readAll(List.of(811, 812, 813), List.of()))
+                    .as("observation " + observation)
+                    .extracting(facts -> facts.after() instanceof Reading.Value ? "read" : facts.before())
+                    .containsExactly("read", silent, "read");
+        }
+        assertThat(files.stats(List.of(812, 813)))
+                .satisfiesExactly(
+                        stat -> assertThat(stat).isEqualTo(silent),
+                        stat -> assertThat(stat).isInstanceOf(Reading.Value.class));
+        assertThat(files.stat(812)).isEqualTo(silent);
+        proc.process(814).parent(812).environ("HOME=/").overwrite();
+        assertThat(AncestorReader.read(reader, List.of(reader.read(814))))
+                .as("the parent of process 814")
+                .singleElement()
+                .satisfies(parent -> assertThat(parent.before()).isEqualTo(silent));
+        Files.writeString(release, "");
+    }
+
     // The turns of the owners.
 
     private long nanos;
@@ -242,7 +270,7 @@ class ProcessReaderTest {
     private static final String FILE = "kernel-one.json";
 
     @Test
-    void manyProcessesOfAnotherUserDoNotUseUpTheTime() throws IOException {
+    void manyProcessesOfAnotherUserDoNotUseUpTheTime() throws Exception {
         for (var pid = 100; pid < 150; pid++) {
             proc.process(pid).uid(OTHER_USER).startTime(pid);
         }
@@ -254,7 +282,7 @@ class ProcessReaderTest {
     }
 
     @Test
-    void namesTheProcessForWhichNoTimeWasLeft() throws IOException {
+    void namesTheProcessForWhichNoTimeWasLeft() throws Exception {
         for (var pid = 100; pid < 110; pid++) {
             proc.process(pid).uid(OTHER_USER).startTime(pid);
         }
@@ -266,7 +294,7 @@ class ProcessReaderTest {
     }
 
     @Test
-    void stopsAtItsTimeLimit() throws IOException {
+    void stopsAtItsTimeLimit() throws Exception {
         proc.process(100).arguments("python", "-f", FILE);
         var late = new KernelSearch(files, () -> look(KernelSearch.TIME.toNanos()), Set.of(FILE));
         var result = late.search(Set.of());
@@ -281,7 +309,7 @@ class ProcessReaderTest {
     }
 
     /** Searches by a clock that does not advance until the processes are listed, and then by a quarter of the time at each look. */
-    private Kernels searchAfterListing() throws IOException {
+    private Kernels searchAfterListing() throws Exception {
         var looks = new AtomicInteger();
         var listing = files.pids().size() + 1;
         return new KernelSearch(
