@@ -27,7 +27,7 @@ import java.util.regex.Pattern;
 public final class PastBenchmark {
     private static final int EVENTS = Integer.getInteger("events", 1_000_000);
     private static final int DAYS = Integer.getInteger("days", 30);
-    private static final int HOSTS = Integer.getInteger("hosts", 50);
+    private static final int HOSTS = Integer.getInteger("past-hosts", 50);
     private static final Pattern LISTENING = Pattern.compile("Listening on: (http://127\\.0\\.0\\.1:[0-9]+)");
     private static final Pattern MEMORY = Pattern.compile("(?m)^Vm(HWM|RSS):\\s+([0-9]+) kB$");
     private static final Pattern FAILURE = Pattern.compile(" WARN | ERROR |OutOfMemoryError");

@@ -33,7 +33,7 @@ public final class RemoteCostBenchmark {
     private static final Size SIZE = new Size(8, 16, Integer.getInteger("processes", 32));
     private static final String MODE = System.getProperty("mode", "enforce");
     private static final int INTERVAL = Integer.getInteger("interval", 5);
-    private static final int WARM_UP_CYCLES = Integer.getInteger("warmup", 10);
+    private static final int WARM_UP_CYCLES = Integer.getInteger("warmup-cycles", 10);
     private static final int CYCLES = Integer.getInteger("cycles", 15);
     private static final int ROUNDS = Integer.getInteger("rounds", 2);
 

@@ -21,7 +21,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * the service disconnects them.
  */
 public final class StreamBenchmark {
-    private static final int CYCLES = Integer.getInteger("cycles", 2000);
+    private static final int CYCLES = Integer.getInteger("stream-cycles", 2000);
     private static final int STEPS = 4;
     private static final int WARM_UP = 500;
     private static final String SERVICE = "dev.genv.enforcer.api.stream.StreamService";

@@ -31,7 +31,7 @@ import java.util.stream.Stream;
  */
 public final class FleetBenchmark {
     private static final int[] SIZES = Stream.of(
-                    System.getProperty("hosts", "1,10,100,1000").split(",", -1))
+                    System.getProperty("fleets", "1,10,100,1000").split(",", -1))
             .mapToInt(Integer::parseInt)
             .toArray();
     private static final int OF_THE_HANGING_FLEET = 50;
