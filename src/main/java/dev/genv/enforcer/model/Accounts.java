@@ -27,6 +27,8 @@ public final class Accounts {
     /** The users in the settings with their uids; empty for one who is not found, and of whom that proves nothing. */
     private final Map<String, Optional<Long>> configured;
 
+    private final Groups groups;
+
     public Accounts(Map<String, Long> uids) {
         this(uids, Map.of());
     }
@@ -39,13 +41,15 @@ public final class Accounts {
         names = Map.copyOf(byUid);
         this.spellings = Map.copyOf(spellings);
         configured = Map.of();
+        groups = Groups.NONE;
     }
 
-    private Accounts(Accounts accounts, Map<String, Optional<Long>> configured) {
+    private Accounts(Accounts accounts, Map<String, Optional<Long>> configured, Groups groups) {
         uids = accounts.uids;
         names = accounts.names;
         spellings = accounts.spellings;
         this.configured = Map.copyOf(configured);
+        this.groups = groups;
     }
 
     /** Whether a process or an environment is a user's. */
@@ -77,7 +81,50 @@ public final class Accounts {
 
     /** Returns these accounts with the users in the settings and their uids; empty for one who is not found. */
     public Accounts withConfigured(Map<String, Optional<Long>> users) {
-        return new Accounts(this, users);
+        return new Accounts(this, users, groups);
+    }
+
+    public Accounts withGroups(Groups other) {
+        return new Accounts(this, configured, other);
+    }
+
+    /** Whether it is known in which groups of the settings the account of this name is. */
+    public boolean knowsGroupsOf(String name) {
+        return groups.ofUsers.containsKey(nameOf(name));
+    }
+
+    /**
+     * Whether a user is in a group, by the name if there is such an account, or else by the accounts of the uid.
+     *
+     * @param group its name or its number
+     * @param uid null if it is unknown
+     */
+    public Match isIn(String group, String user, @Nullable Long uid) {
+        var names = uidOf(user).isPresent() ? Set.of(nameOf(user)) : uid == null ? Set.<String>of() : namesOf(uid);
+        return names.isEmpty() ? Match.UNKNOWN : Match.any(names.stream().map(name -> groups.match(group, name)));
+    }
+
+    /**
+     * The groups of users, as far as settings name them.
+     *
+     * @param configured the numbers (gids) of the groups that settings name; empty for one that is not found, of which that proves nothing
+     * @param ofUsers the numbers of the groups in which accounts are, by the names of the accounts; without those of whom it is unknown
+     */
+    public record Groups(Map<String, Optional<Long>> configured, Map<String, Set<Long>> ofUsers) {
+        public static final Groups NONE = new Groups(Map.of(), Map.of());
+
+        public Groups {
+            configured = Map.copyOf(configured);
+            ofUsers = Map.copyOf(ofUsers);
+        }
+
+        private Match match(String group, String name) {
+            var number = configured.containsKey(group) ? configured.get(group) : numberIn(group);
+            var theirs = ofUsers.get(name);
+            return number == null || number.isEmpty() || theirs == null
+                    ? Match.UNKNOWN
+                    : theirs.contains(number.get()) ? Match.YES : Match.NO;
+        }
     }
 
     public Optional<Long> uidOf(String name) {

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.model;
 
+import dev.genv.enforcer.model.Accounts.Match;
 import dev.genv.enforcer.model.Device.HostDevice;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import java.time.Duration;
@@ -10,6 +11,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,6 +41,20 @@ public record Fleet(List<Snapshot> snapshots, boolean remote, Instant at, Appear
         return snapshots.stream()
                 .filter(snapshot -> snapshot.host().equals(name))
                 .findFirst();
+    }
+
+    /**
+     * Whether a user is in a group on any host. A host that knows the groups of a user of this name counts even if the user has nothing there.
+     *
+     * @param there what the hosts say on which the user has something
+     */
+    public Match isInGroup(String group, String user, Stream<Match> there) {
+        var elsewhere = snapshots.stream()
+                .map(snapshot -> snapshot.details().accounts())
+                .filter(accounts -> accounts.knowsGroupsOf(user))
+                .map(accounts -> accounts.isIn(group, user, null));
+        var all = Stream.concat(there, elsewhere).toList();
+        return all.isEmpty() ? Match.UNKNOWN : Match.any(all.stream());
     }
 
     /** The verified processes that have exited. */

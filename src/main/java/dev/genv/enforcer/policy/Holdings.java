@@ -1,6 +1,7 @@
 package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.model.Accounts.Match;
 import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.Environment;
 import dev.genv.enforcer.model.Fleet;
@@ -187,8 +188,13 @@ final class Holdings {
         }
     }
 
-    /** A uid that environments of a user record, and the accounts of their machine. */
+    /** A uid that environments of a user record, or that processes have, and the accounts of their machine. */
     record RecordedUid(@Nullable Long uid, Accounts accounts) {
+        /** Whether a user with these uids is in a group. */
+        static Match isInGroup(String group, String user, Set<RecordedUid> uids, Fleet fleet) {
+            return fleet.isInGroup(group, user, uids.stream().map(one -> one.accounts.isIn(group, user, one.uid)));
+        }
+
         /** Returns those of each user. All environments count, so that a detachment changes no limit. */
         static Map<String, Set<RecordedUid>> byUser(Fleet fleet) {
             var byUser = new HashMap<String, Set<RecordedUid>>();

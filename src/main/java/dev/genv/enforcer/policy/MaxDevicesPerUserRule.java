@@ -81,20 +81,18 @@ final class MaxDevicesPerUserRule {
         }
         var hosts = hostsByUser(fleet);
         held.forEach((user, devices) -> {
-            if (limits.limitFor(limited -> match(limited, user, uids)) instanceof UserLimit.Known(var limit)
-                    && devices.size() > limit) {
+            var its = uids.getOrDefault(user, Set.of());
+            var allowed = limits.limitFor(
+                    limited ->
+                            Match.any(its.stream().map(one -> Limits.match(limited, user, one.uid(), one.accounts()))),
+                    group -> RecordedUid.isInGroup(group, user, its, fleet));
+            if (allowed instanceof UserLimit.Known(var limit) && devices.size() > limit) {
                 var surplus = Surplus.of(devices, devices.size() - limit, fleet.appearances());
                 var onHosts = MemoryRules.onHosts(fleet, hosts.getOrDefault(user, 0));
                 add(user, devices, surplus, onHosts, check);
                 check.problems().addAll(surplus.problems(user));
             }
         });
-    }
-
-    /** Compares a user who has an own limit with the user in whose name environments count. */
-    private static Match match(String limited, String user, Map<String, Set<RecordedUid>> uids) {
-        return Match.any(uids.getOrDefault(user, Set.of()).stream()
-                .map(recorded -> Limits.match(limited, user, recorded.uid(), recorded.accounts())));
     }
 
     private static void add(String user, List<Holding> held, Surplus surplus, String onHosts, RuleCheck check) {

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.policy;
 
+import dev.genv.enforcer.model.Accounts.Match;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.Memory;
@@ -9,6 +10,7 @@ import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.model.Ternary;
+import dev.genv.enforcer.policy.Holdings.RecordedUid;
 import dev.genv.enforcer.policy.MemoryVictims.MemoryShare;
 import dev.genv.enforcer.policy.MemoryVictims.MemoryUse;
 import dev.genv.enforcer.policy.Rule.RuleBasis;
@@ -19,12 +21,15 @@ import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** The rules that limit the memory of an environment on a device, and of a user on all devices. */
 final class MemoryRules {
@@ -135,6 +140,18 @@ final class MemoryRules {
 
     private static void users(List<Snapshot> hosts, RuleCheck check) {
         var limits = check.limits();
+        var uids = new HashMap<String, Set<RecordedUid>>();
+        for (var host : limits.perGroup().isEmpty() ? List.<Snapshot>of() : hosts) {
+            host.processes().stream()
+                    .flatMap(process -> Stream.ofNullable(process.owner()))
+                    .forEach(uid -> uids.computeIfAbsent(keyOf(host, uid), _ -> new HashSet<>())
+                            .add(new RecordedUid(uid, host.details().accounts())));
+        }
+        var groups = new HashMap<String, Map<String, Match>>();
+        uids.forEach((user, its) -> limits.perGroup()
+                .keySet()
+                .forEach(group -> groups.computeIfAbsent(user, _ -> new HashMap<>())
+                        .put(group, RecordedUid.isInGroup(group, user, its, check.fleet()))));
         var byUser = new TreeMap<String, List<MemoryUse>>();
         var allowed = new HashMap<String, Memory>();
         for (var host : hosts) {
@@ -144,7 +161,9 @@ final class MemoryRules {
                 if (uid == null
                         || uid == 0
                         || !(limits.limitFor(
-                                        limited -> host.details().accounts().match(limited, uid))
+                                        limited -> host.details().accounts().match(limited, uid),
+                                        group -> groups.getOrDefault(keyOf(host, uid), Map.of())
+                                                .getOrDefault(group, Match.UNKNOWN))
                                 instanceof UserLimit.Known(var limit))
                         || inContainer == Ternary.YES) {
                     continue;

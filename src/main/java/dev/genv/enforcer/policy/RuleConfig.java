@@ -4,8 +4,13 @@ import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Accounts.Match;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,38 +47,66 @@ public record RuleConfig(RuleMode mode, Limits limits) {
     /**
      * The limits of a rule that has a limit: numbers of devices, or amounts of memory in MiB.
      *
-     * @param general the limit, of all users without their own; null for none
-     * @param perUser limits of single users, which apply even without a general limit
+     * @param general the limit, of all users without another one; null for none
+     * @param perGroup limits of the users of groups, of which the largest counts. They apply even without a general limit
+     * @param perUser limits of single users, instead of both
      */
-    public record Limits(@Nullable Integer general, Map<String, Integer> perUser) {
+    public record Limits(@Nullable Integer general, Map<String, Integer> perGroup, Map<String, Integer> perUser) {
         public static final Limits NONE = new Limits(null, Map.of());
 
         public Limits {
+            perGroup = Map.copyOf(perGroup);
             perUser = Map.copyOf(perUser);
-            if ((general != null && general < 0) || perUser.values().stream().anyMatch(limit -> limit < 0)) {
+            if ((general != null && general < 0)
+                    || Stream.concat(perGroup.values().stream(), perUser.values().stream())
+                            .anyMatch(limit -> limit < 0)) {
                 throw new IllegalArgumentException("a limit must not be negative");
             }
+        }
+
+        /** Creates limits without those of groups. */
+        public Limits(@Nullable Integer general, Map<String, Integer> perUser) {
+            this(general, Map.of(), perUser);
         }
 
         /**
          * Returns the limit of a user; the largest of several.
          *
-         * @param match compares a user who has an own limit with this user
+         * @param user compares a user who has an own limit with this user
+         * @param group whether this user is in a group that has a limit
          */
-        public UserLimit limitFor(Function<String, Match> match) {
-            Integer own = null;
-            var mayHaveOwn = false;
-            for (var limit : perUser.entrySet()) {
-                switch (match.apply(limit.getKey())) {
-                    case YES -> own = own == null ? limit.getValue() : Integer.valueOf(Math.max(own, limit.getValue()));
-                    case UNKNOWN -> mayHaveOwn = true;
-                    case NO -> {}
-                }
+        public UserLimit limitFor(Function<String, Match> user, Function<String, Match> group) {
+            var own = LargestLimit.of(perUser, user);
+            if (own.known != null || !own.perhaps.isEmpty()) {
+                return own.known == null ? new UserLimit.Unknown() : new UserLimit.Known(own.known);
             }
-            var limit = own == null ? general : own;
-            return own == null && mayHaveOwn
+            var ofGroups = LargestLimit.of(perGroup, group);
+            var limit = ofGroups.known == null ? general : ofGroups.known;
+            return ofGroups.perhaps.stream().anyMatch(other -> ofGroups.isChangedBy(other, limit))
                     ? new UserLimit.Unknown()
                     : limit == null ? new UserLimit.None() : new UserLimit.Known(limit);
+        }
+
+        /**
+         * The largest of the limits that are a user's.
+         *
+         * @param known null if none is known to be
+         * @param perhaps those of which it is unknown
+         */
+        private record LargestLimit(@Nullable Integer known, List<Integer> perhaps) {
+            static LargestLimit of(Map<String, Integer> limits, Function<String, Match> match) {
+                var its = new EnumMap<Match, List<Integer>>(Match.class);
+                limits.forEach((name, limit) -> its.computeIfAbsent(match.apply(name), _ -> new ArrayList<>())
+                        .add(limit));
+                var known = its.getOrDefault(Match.YES, List.of());
+                return new LargestLimit(
+                        known.isEmpty() ? null : Collections.max(known), its.getOrDefault(Match.UNKNOWN, List.of()));
+            }
+
+            /** Whether another one would change this limit, which counts without it. */
+            boolean isChangedBy(Integer other, @Nullable Integer limit) {
+                return known == null ? !other.equals(limit) : other > known;
+            }
         }
 
         /**
@@ -92,7 +125,7 @@ public record RuleConfig(RuleMode mode, Limits limits) {
 
             record None() implements UserLimit {}
 
-            /** The user may be one who has an own limit, and whose account is not found. */
+            /** The user may be one who has an own limit, and whose account is not found, or may be in a group that has another limit. */
             record Unknown() implements UserLimit {}
 
             /** Returns the limit; null if there is none, or if it is unknown. */

@@ -203,7 +203,8 @@ record PolicyOracle(Fleet fleet, Limits limits, Limits memory) {
     }
 
     private boolean usesTooMuch(@Nullable Long uid) {
-        var limit = memory.limitFor(limited -> limited.equals(String.valueOf(uid)) ? Match.YES : Match.NO)
+        var limit = memory.limitFor(
+                        limited -> limited.equals(String.valueOf(uid)) ? Match.YES : Match.NO, _ -> Match.UNKNOWN)
                 .orNull();
         var used = BigInteger.ZERO;
         for (var snapshot : fleet.snapshots()) {

@@ -3,6 +3,7 @@ package dev.genv.enforcer.api.report;
 import dev.genv.enforcer.enforcement.report.ViolationRecord;
 import dev.genv.enforcer.enforcement.report.ViolationRegistry;
 import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.model.Accounts.Match;
 import dev.genv.enforcer.model.Device.HostDevice;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
@@ -21,6 +22,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The users of a fleet, each on one line. A process is its real uid's, an environment the user's for whom it counts. */
@@ -28,6 +31,7 @@ final class UserList {
     /** Users can write any name. If there are more, those with an account come first. */
     static final int MAX_USERS = 1000;
 
+    private final Fleet fleet;
     private final Policy policy;
     private final DeviceHistory history;
     private final Map<String, Entry> entries = new HashMap<>();
@@ -59,6 +63,7 @@ final class UserList {
     }
 
     UserList(Fleet fleet, Policy policy, ViolationRegistry registry, DeviceHistory history) {
+        this.fleet = fleet;
         this.history = history;
         this.policy = policy;
         fleet.snapshots().forEach(this::add);
@@ -80,12 +85,14 @@ final class UserList {
     }
 
     private UserSummary summary(String user, Entry entry) {
+        Function<String, Match> group =
+                name -> fleet.isInGroup(name, user, Stream.of(entry.accounts.isIn(name, user, entry.uid)));
         var devices = policy.limitsOf(Rules.MAX_DEVICES_PER_USER)
-                .limitFor(limited -> Limits.match(limited, user, entry.uid, entry.accounts))
+                .limitFor(limited -> Limits.match(limited, user, entry.uid, entry.accounts), group)
                 .orNull();
         var named = entry.by == User.Source.ACCOUNT || entry.uid == null ? user : entry.uid.toString();
         var memory = policy.limitsOf(Rules.MAX_MEMORY_PER_USER)
-                .limitFor(limited -> Limits.match(limited, named, entry.uid, entry.accounts))
+                .limitFor(limited -> Limits.match(limited, named, entry.uid, entry.accounts), group)
                 .orNull();
         return new UserSummary(
                 user,

@@ -109,9 +109,14 @@ public class UsersResource {
                 return Optional.empty();
             }
             var limit = policy.limitsOf(Rules.MAX_DEVICES_PER_USER)
-                    .limitFor(limited -> limited.equals(user)
-                            ? Match.YES
-                            : Match.any(hosts.stream().flatMap(host -> host.match(limited))));
+                    .limitFor(
+                            limited -> limited.equals(user)
+                                    ? Match.YES
+                                    : Match.any(hosts.stream().flatMap(host -> host.match(limited))),
+                            group -> latest.map(report -> report.fleet()
+                                            .isInGroup(
+                                                    group, user, hosts.stream().flatMap(host -> host.isIn(group))))
+                                    .orElse(Match.UNKNOWN));
             var held = hosts.stream()
                     .flatMap(UserOnHost::devices)
                     .filter(AttachedView::counted)
@@ -181,6 +186,11 @@ public class UsersResource {
             return environments.values().stream()
                     .map(each -> Limits.match(
                             limited, user, each.uid(), snapshot.details().accounts()));
+        }
+
+        Stream<Match> isIn(String group) {
+            return environments.values().stream()
+                    .map(each -> snapshot.details().accounts().isIn(group, user, each.uid()));
         }
 
         Stream<AttachedView> devices() {

@@ -80,8 +80,8 @@ public final class RuleSettings {
         for (var setting : rule.settings()) {
             switch (read(setting, variables).orElse(null)) {
                 case RuleMode given -> mode = given;
-                case Integer limit -> limits = new Limits(limit, limits.perUser());
-                case Limits ofUsers -> limits = new Limits(limits.general(), ofUsers.perUser());
+                case Integer limit -> limits = new Limits(limit, limits.perGroup(), limits.perUser());
+                case Limits ofUsers -> limits = new Limits(limits.general(), limits.perGroup(), ofUsers.perUser());
                 case null, default -> {}
             }
         }
