@@ -73,7 +73,7 @@ serviceMonitor.interval is {{ $monitor.interval }}, too long for the alerts: set
 {{- if and .Values.networkPolicy.enabled (or $monitor.enabled .Values.ingress.enabled) (not .Values.networkPolicy.ingressFrom) }}
 networkPolicy.enabled keeps out Prometheus and the controller of the Ingress: name them in networkPolicy.ingressFrom
 {{- end -}}
-{{- if and .Values.settings.maxDevicesPerUserMode (not (or .Values.settings.maxDevicesPerUser .Values.settings.maxDevicesForUser)) }}
-settings.maxDevicesPerUserMode is {{ .Values.settings.maxDevicesPerUserMode }}, but there is no limit: set settings.maxDevicesPerUser or settings.maxDevicesForUser
+{{- if and .Values.settings.maxDevicesPerUserMode (not (or .Values.settings.maxDevicesPerUser .Values.settings.maxDevicesForUser .Values.settings.maxDevicesForGroup)) }}
+settings.maxDevicesPerUserMode is {{ .Values.settings.maxDevicesPerUserMode }}, but there is no limit: set settings.maxDevicesPerUser, settings.maxDevicesForUser or settings.maxDevicesForGroup
 {{- end -}}
 {{- end -}}

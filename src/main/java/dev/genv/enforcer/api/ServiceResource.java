@@ -138,6 +138,7 @@ public class ServiceResource {
                 String mode,
                 boolean limited,
                 @Nullable Integer limit,
+                Map<String, Integer> limitsOfGroups,
                 Map<String, Integer> limitsOfUsers) {
             private static Rule of(RuleDefinition rule, EnforcerConfig config) {
                 var its = config.policy().configOf(rule);
@@ -148,6 +149,7 @@ public class ServiceResource {
                         its.mode().name().toLowerCase(Locale.ROOT),
                         rule.hasLimit(),
                         its.limits().general(),
+                        new TreeMap<>(its.limits().perGroup()),
                         new TreeMap<>(its.limits().perUser()));
             }
         }

@@ -184,6 +184,7 @@ public class Hosts implements CycleListener {
                 settings.safety().protectedExecutables(),
                 settings.safety().exemptUsers(),
                 RuleSettings.limitedUsers(settings.rules()),
+                RuleSettings.limitedGroups(settings.rules()),
                 new Needs(
                         settings.safety().requireHostPid(),
                         settings.general().mode() == ServiceMode.ENFORCE,

@@ -96,13 +96,18 @@ public record HostFacts(
      * @param configured the uid of each of {@link ObservationRequest#users}, in the same order; {@link Reading.Failure#ABSENT} if there is no
      *     such user, {@link Reading.Failure#SKIPPED} if only another name service can be asked, {@link Reading.Failure#NO_TIME} if no time
      *     was left to ask
+     * @param groups the number of each of {@link ObservationRequest#groups} likewise, by group(5) if only another name service can be asked
+     * @param memberships the numbers of all groups of each of {@link ObservationRequest#members} likewise, the primary one among them;
+     *     {@link Reading.Failure#ABSENT} if there is no such user
      */
     public record AccountFacts(
             Reading<TextFile> passwd,
             Reading<TextFile> subuid,
             List<String> asked,
             Reading<Bytes> named,
-            List<Reading<Long>> configured) {
+            List<Reading<Long>> configured,
+            List<Reading<Long>> groups,
+            List<Reading<List<Long>>> memberships) {
         public static final Reading<Bytes> NOT_ASKED = Reading.failed(Reading.Failure.SKIPPED, "");
 
         /**

@@ -16,6 +16,8 @@ import java.util.Set;
  * @param knownUids those of which it need not be asked: what there is to know of them is known, or was asked for a short time ago
  * @param moreAccounts of how many other uids of observed processes that have no account in passwd(5) it is asked in the same call
  * @param users of the settings, of whom the name service is asked by themselves
+ * @param groups the names of groups of the settings, of which the name service is asked
+ * @param members the names of users whose groups it is asked for
  * @param subordinateUids those of the last observation: their processes count as their owner's
  */
 public record ObservationRequest(
@@ -27,10 +29,23 @@ public record ObservationRequest(
         Set<Long> knownUids,
         int moreAccounts,
         List<String> users,
+        List<String> groups,
+        List<String> members,
         SubordinateUids subordinateUids) {
     /** Creates the request of an observation that explains all used memory. */
     public ObservationRequest(Set<ProcessId> verified) {
-        this(verified, false, false, List.of(), List.of(), Set.of(), 0, List.of(), SubordinateUids.NONE);
+        this(
+                verified,
+                false,
+                false,
+                List.of(),
+                List.of(),
+                Set.of(),
+                0,
+                List.of(),
+                List.of(),
+                List.of(),
+                SubordinateUids.NONE);
     }
 
     public ObservationRequest {
@@ -39,5 +54,7 @@ public record ObservationRequest(
         accounts = List.copyOf(accounts);
         knownUids = Set.copyOf(knownUids);
         users = List.copyOf(users);
+        groups = List.copyOf(groups);
+        members = List.copyOf(members);
     }
 }

@@ -5,8 +5,11 @@ import dev.genv.enforcer.model.SubordinateUids;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Parses passwd(5), and its companion subuid(5). */
 public final class PasswdFile {
@@ -37,6 +40,45 @@ public final class PasswdFile {
     /** Returns the number of lines that are accounts, which may be of the same one. */
     public static long countAccounts(String text) {
         return text.lines().filter(line -> ACCOUNT.matcher(line).matches()).count();
+    }
+
+    /** Parses group(5). */
+    public static final class GroupFile {
+        /** A name, a password, a number, names of users. */
+        private static final Pattern GROUP = Pattern.compile("([^:+-][^:]*):[^:]*:([0-9]{1,10}):(.*)");
+
+        private static final Pattern PRIMARY = Pattern.compile("([^:]+):[^:]*:[0-9]+:([0-9]{1,10}):.*");
+
+        private GroupFile() {}
+
+        /** Returns the numbers of the groups by their names; the first line of each name counts. */
+        public static Map<String, Long> numbers(String text) {
+            return groups(text)
+                    .collect(Collectors.toMap(
+                            line -> line.group(1), line -> Long.valueOf(line.group(2)), (first, _) -> first));
+        }
+
+        /** Returns the numbers of all groups of a user; empty if passwd(5) has no such user. */
+        public static Optional<List<Long>> ofUser(String user, String passwd, String text) {
+            return passwd.lines()
+                    .map(PRIMARY::matcher)
+                    .filter(line -> line.matches() && line.group(1).equals(user))
+                    .findFirst()
+                    .map(line -> Stream.concat(
+                                    Stream.of(line.group(2)),
+                                    groups(text)
+                                            .filter(group -> List.of(
+                                                            group.group(3).split(","))
+                                                    .contains(user))
+                                            .map(group -> group.group(2)))
+                            .map(Long::valueOf)
+                            .distinct()
+                            .toList());
+        }
+
+        private static Stream<Matcher> groups(String text) {
+            return text.lines().map(GROUP::matcher).filter(Matcher::matches);
+        }
     }
 
     public record SubuidFile(List<Entry> entries) {

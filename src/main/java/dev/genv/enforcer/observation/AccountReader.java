@@ -17,6 +17,8 @@ import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.model.Ternary;
 import dev.genv.enforcer.observation.ConfiguredUsers.ConfiguredUser;
+import dev.genv.enforcer.observation.GroupReader.ConfiguredGroup;
+import dev.genv.enforcer.observation.GroupReader.KnownGroups;
 import dev.genv.enforcer.observation.NameService.Found;
 import java.util.Collection;
 import java.util.HashMap;
@@ -40,6 +42,7 @@ public final class AccountReader {
 
     private final NameService nameService = new NameService();
     private final ConfiguredUsers configured;
+    private final GroupReader groups;
     /** Of both; it is large, and rarely changes. */
     private Accounts accounts = Accounts.NONE;
 
@@ -48,9 +51,10 @@ public final class AccountReader {
     private Map<String, String> spellings = Map.of();
     private KnownAccounts earlier = KnownAccounts.NONE;
 
-    /** @param configured the users whom settings name */
-    AccountReader(Collection<ConfiguredUser> configured) {
+    /** Reads those of the users and groups whom settings name. */
+    AccountReader(Collection<ConfiguredUser> configured, List<ConfiguredGroup> groups) {
         this.configured = new ConfiguredUsers(configured);
+        this.groups = new GroupReader(groups);
     }
 
     /**
@@ -59,9 +63,14 @@ public final class AccountReader {
      * @param machine the id of the machine; null if it is unknown
      * @param configured by the users in the settings
      * @param others by their names
+     * @param groups null, as in the records of earlier versions, is none
      */
-    public record KnownAccounts(@Nullable String machine, Map<String, Found> configured, Map<String, Found> others) {
-        public static final KnownAccounts NONE = new KnownAccounts(null, Map.of(), Map.of());
+    public record KnownAccounts(
+            @Nullable String machine,
+            Map<String, Found> configured,
+            Map<String, Found> others,
+            @Nullable KnownGroups groups) {
+        public static final KnownAccounts NONE = new KnownAccounts(null, Map.of(), Map.of(), null);
         /** Users record names, and the directory may have very many. */
         static final int MOST_OTHERS = 1_000;
 
@@ -76,7 +85,7 @@ public final class AccountReader {
         KnownAccounts on(@Nullable String now, long at) {
             return machine == null || !machine.equals(now)
                     ? NONE
-                    : new KnownAccounts(machine, latest(configured, at), latest(others, at));
+                    : new KnownAccounts(machine, latest(configured, at), latest(others, at), groups);
         }
 
         private static Map<String, Found> latest(Map<String, Found> found, long at) {
@@ -183,6 +192,7 @@ public final class AccountReader {
             var known = earlier.on(machine, at);
             configured.restore(known.configured);
             nameService.restore(known.others);
+            groups.restore(known.groups == null ? KnownGroups.NONE : known.groups, at);
             earlier = KnownAccounts.NONE;
         }
         configured.learn(facts.configured(), passwd.latest(), ticks, at, findings);
@@ -194,7 +204,8 @@ public final class AccountReader {
             spellings = spelled;
             accounts = fromFile.with(fromService, spellings);
         }
-        accounts = configured.resolve(accounts, findings);
+        groups.learn(facts, at, findings);
+        accounts = configured.resolve(accounts, findings).withGroups(groups.resolve(findings));
         if (facts.subuid() instanceof Reading.Failed<TextFile>(var failure, var _)
                 && failure == Reading.Failure.ABSENT) {
             return new HostAccounts(accounts, SubordinateUids.NONE);
@@ -223,13 +234,24 @@ public final class AccountReader {
         return configured.next(passwd.latest);
     }
 
+    /** Returns the groups of the settings of which the name service is to be asked. */
+    List<String> unknownGroups() {
+        return groups.nextGroups();
+    }
+
+    /** Returns those of these users, names or uids, whose groups are to be asked for. */
+    List<String> unknownMembers(List<String> users) {
+        return groups.nextUsers(users, accounts);
+    }
+
     void restore(KnownAccounts known) {
         earlier = known;
     }
 
     /** Returns what the name service found. */
     KnownAccounts known(@Nullable String machine) {
-        return new KnownAccounts(machine, configured.found(), nameService.found(KnownAccounts.MOST_OTHERS));
+        return new KnownAccounts(
+                machine, configured.found(), nameService.found(KnownAccounts.MOST_OTHERS), groups.found());
     }
 
     /** Returns the names and uids of the users who have subordinate uids. */

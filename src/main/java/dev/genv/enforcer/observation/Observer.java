@@ -86,7 +86,7 @@ public final class Observer {
         stateParser = new StateParser(settings.stateDirectory());
         memberships = new MembershipResolver(settings.overwrittenIsOutside());
         unexplained = new UnexplainedMemory(settings.unlistedMemory());
-        accountReader = new AccountReader(settings.configuredUsers());
+        accountReader = new AccountReader(settings.configuredUsers(), settings.limitedGroups());
     }
 
     /**
@@ -239,6 +239,8 @@ public final class Observer {
                 accountReader.knownUids(users),
                 accountReader.room(),
                 accountReader.unknownConfigured(),
+                accountReader.unknownGroups(),
+                accountReader.unknownMembers(users),
                 accounts.subordinateUids());
     }
 

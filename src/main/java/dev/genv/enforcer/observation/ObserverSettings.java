@@ -5,6 +5,7 @@ import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.observation.ConfiguredUsers.ConfiguredUser;
+import dev.genv.enforcer.observation.GroupReader.ConfiguredGroup;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,6 +20,7 @@ import java.util.stream.Stream;
  * @param protectedExecutables programs that are never terminated, besides the built-in ones
  * @param exemptUsers names or uids of users whose processes are never terminated
  * @param limitedUsers the users who have limits of their own
+ * @param limitedGroups the groups that have limits
  * @param needs what the service must be allowed on the machine
  * @param overwrittenIsOutside whether a process counts as outside of all environments if it has overwritten its environ, and nothing shows
  *     to which environment it belongs
@@ -31,6 +33,7 @@ public record ObserverSettings(
         List<ProtectedExecutable> protectedExecutables,
         List<String> exemptUsers,
         List<ConfiguredUser> limitedUsers,
+        List<ConfiguredGroup> limitedGroups,
         Needs needs,
         boolean overwrittenIsOutside,
         Memory unlistedMemory,
@@ -39,6 +42,7 @@ public record ObserverSettings(
         protectedExecutables = List.copyOf(protectedExecutables);
         exemptUsers = List.copyOf(exemptUsers);
         limitedUsers = List.copyOf(limitedUsers);
+        limitedGroups = List.copyOf(limitedGroups);
     }
 
     /** Returns all protected programs, in the order in which {@link dev.genv.enforcer.host.HostFacts#programs} answers for them. */

@@ -48,8 +48,12 @@ final class MaxDevicesPerUserRule {
                         limit.\
                         """),
                     new RuleSetting("max-devices-for-user", RuleSetting.Kind.LIMITS_OF_USERS, """
-                        Limits of single users, instead of the general one. They also apply without a general limit. Separate them by \
-                        commas or blanks.\
+                        Limits of single users, instead of the general one and of those of groups. They also apply without a general \
+                        limit. Separate them by commas or blanks.\
+                        """),
+                    new RuleSetting("max-devices-for-group", RuleSetting.Kind.LIMITS_OF_GROUPS, """
+                        Limits of each user of a group, instead of the general one. The largest of a user's groups counts. A number is a \
+                        gid. Separate them by commas or blanks.\
                         """),
                     new RuleSetting("max-devices-per-user-mode", RuleSetting.Kind.MODE, """
                         Users whose environments have more GPUs attached than allowed. `enforce` detaches the surplus and terminates the \
@@ -86,6 +90,9 @@ final class MaxDevicesPerUserRule {
                     limited ->
                             Match.any(its.stream().map(one -> Limits.match(limited, user, one.uid(), one.accounts()))),
                     group -> RecordedUid.isInGroup(group, user, its, fleet));
+            if (allowed instanceof UserLimit.Unknown && limits.mayExceed(devices.size())) {
+                check.problems().add(UserLimit.problem(devices.getFirst().host(), DEFINITION, user));
+            }
             if (allowed instanceof UserLimit.Known(var limit) && devices.size() > limit) {
                 var surplus = Surplus.of(devices, devices.size() - limit, fleet.appearances());
                 var onHosts = MemoryRules.onHosts(fleet, hosts.getOrDefault(user, 0));

@@ -23,7 +23,6 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
@@ -68,8 +67,12 @@ final class MemoryRules {
                         The HTTP API has it in MiB.\
                         """),
                     new RuleSetting("max-memory-for-user", RuleSetting.Kind.MEMORY_LIMITS_OF_USERS, """
-                        Limits of single users, instead of the general one. They also apply without a general limit. A uid needs a plus \
-                        sign, such as `+1003`. Separate them by commas or blanks. The HTTP API has them in MiB.\
+                        Limits of single users, instead of the general one and of those of groups. They also apply without a general \
+                        limit. A uid needs a plus sign, such as `+1003`. Separate them by commas or blanks. The HTTP API has them in MiB.\
+                        """),
+                    new RuleSetting("max-memory-for-group", RuleSetting.Kind.MEMORY_LIMITS_OF_GROUPS, """
+                        Limits of each user of a group, instead of the general one. The largest of a user's groups counts. A number is a \
+                        gid. Separate them by commas or blanks. The HTTP API has them in MiB.\
                         """),
                     new RuleSetting("max-memory-per-user-mode", RuleSetting.Kind.MODE, """
                         Users whose processes use more GPU memory than allowed. `enforce` terminates processes of the user until the rest \
@@ -147,25 +150,34 @@ final class MemoryRules {
                     .forEach(uid -> uids.computeIfAbsent(keyOf(host, uid), _ -> new HashSet<>())
                             .add(new RecordedUid(uid, host.details().accounts())));
         }
-        var groups = new HashMap<String, Map<String, Match>>();
+        var groups = new HashMap<List<String>, Match>(); // by user and group
         uids.forEach((user, its) -> limits.perGroup()
                 .keySet()
-                .forEach(group -> groups.computeIfAbsent(user, _ -> new HashMap<>())
-                        .put(group, RecordedUid.isInGroup(group, user, its, check.fleet()))));
+                .forEach(group ->
+                        groups.put(List.of(user, group), RecordedUid.isInGroup(group, user, its, check.fleet()))));
         var byUser = new TreeMap<String, List<MemoryUse>>();
         var allowed = new HashMap<String, Memory>();
+        var undecided = new TreeMap<String, List<MemoryUse>>();
         for (var host : hosts) {
             for (var process : host.processes()) {
                 var uid = process.owner();
                 var inContainer = process.inContainerOfRoot();
-                if (uid == null
-                        || uid == 0
-                        || !(limits.limitFor(
-                                        limited -> host.details().accounts().match(limited, uid),
-                                        group -> groups.getOrDefault(keyOf(host, uid), Map.of())
-                                                .getOrDefault(group, Match.UNKNOWN))
-                                instanceof UserLimit.Known(var limit))
-                        || inContainer == Ternary.YES) {
+                if (uid == null || uid == 0 || inContainer == Ternary.YES) {
+                    continue;
+                }
+                var user = keyOf(host, uid);
+                var known = process.usage().stream()
+                        .map(DeviceUsage::memory)
+                        .filter(Objects::nonNull)
+                        .toList();
+                var use = new MemoryUse(host.host(), process, known.stream().reduce(Memory.ZERO, Memory::plus));
+                var its = limits.limitFor(
+                        limited -> host.details().accounts().match(limited, uid),
+                        group -> groups.getOrDefault(List.of(user, group), Match.UNKNOWN));
+                if (its instanceof UserLimit.Unknown) {
+                    undecided.computeIfAbsent(user, _ -> new ArrayList<>()).add(use);
+                }
+                if (!(its instanceof UserLimit.Known(var limit))) {
                     continue;
                 }
                 if (inContainer == Ternary.UNKNOWN) {
@@ -176,14 +188,8 @@ final class MemoryRules {
                                     .formatted(process.pid(), process.uid()));
                     continue;
                 }
-                var user = keyOf(host, uid);
                 allowed.merge(user, Memory.ofMebibytes(limit), (one, other) -> one.compareTo(other) > 0 ? one : other);
-                var known = process.usage().stream()
-                        .map(DeviceUsage::memory)
-                        .filter(Objects::nonNull)
-                        .toList();
-                byUser.computeIfAbsent(user, _ -> new ArrayList<>())
-                        .add(new MemoryUse(host.host(), process, known.stream().reduce(Memory.ZERO, Memory::plus)));
+                byUser.computeIfAbsent(user, _ -> new ArrayList<>()).add(use);
                 if (known.size() < process.usage().size()) {
                     check.problem(
                             host,
@@ -193,6 +199,11 @@ final class MemoryRules {
                 }
             }
         }
+        undecided.forEach((user, uses) -> {
+            if (limits.mayExceed(MemoryUse.sum(uses).mebibytes())) {
+                check.problems().add(UserLimit.problem(uses.getFirst().host(), MAX_MEMORY_PER_USER, nameOf(user)));
+            }
+        });
         byUser.forEach((user, uses) -> {
             var limit = Objects.requireNonNull(allowed.get(user));
             if (MemoryUse.sum(uses).compareTo(limit) > 0) {

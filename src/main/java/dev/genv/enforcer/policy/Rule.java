@@ -112,10 +112,22 @@ public interface Rule {
             LIMIT,
             /** A whole number from 0 for each of some users. */
             LIMITS_OF_USERS,
+            /** A whole number from 0 for the users of each of some groups. */
+            LIMITS_OF_GROUPS,
             /** An amount of memory; unset for no limit. Its number is in MiB, in which nvidia-smi reports memory too. */
             MEMORY_LIMIT,
             /** An amount of memory for each of some users. */
-            MEMORY_LIMITS_OF_USERS;
+            MEMORY_LIMITS_OF_USERS,
+            /** An amount of memory for the users of each of some groups. */
+            MEMORY_LIMITS_OF_GROUPS;
+
+            public boolean isOfUsers() {
+                return this == LIMITS_OF_USERS || this == MEMORY_LIMITS_OF_USERS;
+            }
+
+            public boolean isOfGroups() {
+                return this == LIMITS_OF_GROUPS || this == MEMORY_LIMITS_OF_GROUPS;
+            }
 
             /** Whether it is the limit of all users without their own. */
             public boolean isLimit() {

@@ -2,6 +2,9 @@ package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Accounts.Match;
+import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.SafeText;
+import dev.genv.enforcer.policy.Plan.HostProblem;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -87,6 +90,13 @@ public record RuleConfig(RuleMode mode, Limits limits) {
                     : limit == null ? new UserLimit.None() : new UserLimit.Known(limit);
         }
 
+        /** Whether a user with so much may exceed an unknown limit. */
+        boolean mayExceed(long held) {
+            return Stream.of(Stream.ofNullable(general), perGroup.values().stream(), perUser.values().stream())
+                    .flatMap(Function.identity())
+                    .anyMatch(limit -> held > limit);
+        }
+
         /**
          * The largest of the limits that are a user's.
          *
@@ -127,6 +137,15 @@ public record RuleConfig(RuleMode mode, Limits limits) {
 
             /** The user may be one who has an own limit, and whose account is not found, or may be in a group that has another limit. */
             record Unknown() implements UserLimit {}
+
+            /** Returns the problem of a user whose limit is unknown. */
+            static HostProblem problem(String host, RuleDefinition rule, String user) {
+                return new HostProblem(
+                        host,
+                        ProblemCode.QUOTA_UNDECIDED,
+                        "It is unknown which limit user %s has: %s does nothing to this user until the account and its groups are found"
+                                .formatted(SafeText.escape(user), rule.name()));
+            }
 
             /** Returns the limit; null if there is none, or if it is unknown. */
             default @Nullable Integer orNull() {

@@ -62,7 +62,7 @@ class HistoryTest {
     /** They may be all that protects an exempt user's process until its directory answers again. */
     @Test
     void theAccountsOfAHostOutliveATimeInWhichItIsUnreachable() {
-        var known = new Remembered(new KnownAccounts("first boot-1", Map.of(), Map.of()));
+        var known = new Remembered(new KnownAccounts("first boot-1", Map.of(), Map.of(), null));
         history.remember(fleet(first.observe()), _ -> known);
         assertThat(history.remembered("first")).isEqualTo(known);
         var unreachable = Snapshot.unseen("first", new Problem(ProblemCode.HOST_UNREACHABLE, "no answer"));

@@ -18,6 +18,7 @@ import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.host.HostFacts.VerifiedProcess;
+import dev.genv.enforcer.host.ObservationRequest;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.host.StateFacts;
@@ -34,6 +35,7 @@ import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.ConfiguredUsers.ConfiguredUser;
+import dev.genv.enforcer.observation.GroupReader.ConfiguredGroup;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
 import dev.genv.enforcer.observation.ObserverSettings.Needs;
@@ -79,7 +81,9 @@ final class FactsMachine {
     private boolean areLiveUidsRead = true;
     private final List<ConfiguredUser> limited = new ArrayList<>();
     private final Map<String, Long> named = new HashMap<>();
-    private List<String> asked = List.of();
+    private final Map<String, List<Long>> memberships = new HashMap<>();
+    private final List<ConfiguredGroup> groups = new ArrayList<>();
+    private ObservationRequest asked = new ObservationRequest(Set.of());
     /** Whether the name service {@code answers}, {@code finds-nobody}, {@code hangs}, or is one of a {@code container}. */
     private String directoryState = "finds-nobody";
 
@@ -242,6 +246,21 @@ final class FactsMachine {
                 directoryState = "answers";
                 words.forEach(word -> named.put(word.split(":", -1)[0], Long.valueOf(word.split(":", -1)[1])));
             }
+            case "limited-group" -> groups.add(new ConfiguredGroup(rest, "GENV_ENFORCER_MAX_MEMORY_FOR_GROUP"));
+            case "member-of" -> {
+                directoryState = "answers";
+                memberships.put(
+                        words.removeFirst(), words.stream().map(Long::valueOf).toList());
+            }
+            case "is-in" ->
+                found.add(last().details()
+                        .accounts()
+                        .isIn(words.getFirst(), words.get(1), Long.valueOf(words.getLast()))
+                        .toString());
+            case "asks-groups" -> {
+                var request = observer().request(Set.of(), false);
+                found.add("groups %s, users %s".formatted(request.groups(), request.members()));
+            }
             case "directory-is" -> directoryState = rest;
             case "restart" -> {
                 var known = observer().knownAccounts();
@@ -312,7 +331,7 @@ final class FactsMachine {
 
     /** @param asksStatus whether nvidia-smi is asked what the driver measures on the devices */
     Snapshot see(boolean asksStatus) {
-        asked = observer().request(Set.of(), false).users();
+        asked = observer().request(Set.of(), false);
         var snapshot = observer().observe(facts(), Set.of(new ProcessId(812, 100)), asksStatus, wall.getEpochSecond());
         last = snapshot;
         return snapshot;
@@ -330,6 +349,7 @@ final class FactsMachine {
                     List.of(),
                     exempt,
                     limited,
+                    groups,
                     new Needs(true, true, true, advice),
                     false,
                     Memory.ofMebibytes(512),
@@ -360,7 +380,15 @@ final class FactsMachine {
                         text("subuid"),
                         List.of(),
                         AccountFacts.NOT_ASKED,
-                        asked.stream().map(this::uidOf).toList()),
+                        asked.users().stream()
+                                .map(user -> answer(named.get(user)))
+                                .toList(),
+                        asked.groups().stream()
+                                .map(group -> answer(named.get(group)))
+                                .toList(),
+                        asked.members().stream()
+                                .map(user -> answer(memberships.get(user)))
+                                .toList()),
                 ProtectedExecutable.BUILT_IN.stream()
                         .map(_ -> Reading.<ProgramFile>failed(Failure.ABSENT, ""))
                         .toList(),
@@ -381,12 +409,9 @@ final class FactsMachine {
                 .toList();
     }
 
-    private Reading<Long> uidOf(String user) {
+    private <T> Reading<T> answer(@Nullable T found) {
         return switch (directoryState) {
-            case "answers" ->
-                named.containsKey(user)
-                        ? Reading.of(Objects.requireNonNull(named.get(user)))
-                        : Reading.failed(Failure.ABSENT, "");
+            case "answers" -> found == null ? Reading.failed(Failure.ABSENT, "") : Reading.of(found);
             case "finds-nobody" -> Reading.failed(Failure.ABSENT, "");
             case "hangs" -> Reading.failed(Failure.TIMEOUT, "it hangs");
             case "container" -> Reading.failed(Failure.SKIPPED, "");

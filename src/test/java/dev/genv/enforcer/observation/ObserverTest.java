@@ -311,6 +311,52 @@ class ObserverTest {
             → 812 of 70011 in a PERHAPS_EXEMPT, env a, 0:a, without EXEMPT_USERS, SETTING_USER_UNKNOWN → it is unknown whether its live processes belong to exempt users → 812 of 70011 in a PERHAPS_EXEMPT, disputed a, 0:a, without EXEMPT_USERS, SETTING_USER_UNKNOWN → null
             """;
 
+    private static final String GROUPS = """
+            nothing is asked without a limit of a group
+            see; asks-groups; is-in phd alice 1003
+            → usual → groups [], users [] → UNKNOWN
+
+            a group and its users, who are asked for when they were observed
+            limited-group phd; limited-group 601; directory-of phd:600; member-of alice 1 600; asks-groups; see; is-in phd alice 1003; asks-groups; see; is-in phd alice 1003; is-in 601 alice 1003; is-in phd bob 1004
+            → groups [phd], users [] → usual → UNKNOWN → groups [], users [alice] → usual → YES → NO → UNKNOWN
+
+            by the uid, and by a name that is no account
+            limited-group 600; member-of alice 1 600; see; see; is-in 600 1003 1003; is-in 600 carol 1003; is-in 600 carol 1009
+            → usual → usual → YES → YES → UNKNOWN
+
+            a group that is not found: everybody may be in it
+            limited-group phd; member-of alice 1 600; see; text; see; is-in phd alice 1003
+            → usual, SETTING_USER_UNKNOWN → group phd of GENV_ENFORCER_MAX_MEMORY_FOR_GROUP is the name of no group that is known of this host, so its rule does nothing to users who may be in it: give the number (gid) instead → usual, SETTING_USER_UNKNOWN → UNKNOWN
+
+            a directory that is down at the start: nobody is known to be in no group
+            limited-group 600; directory-is finds-nobody; see; see; is-in 600 alice 1003; asks-groups; member-of alice 600; hours 1; see; see; is-in 600 alice 1003
+            → usual → usual → UNKNOWN → groups [], users [] → usual → usual → YES
+
+            a directory that hangs
+            limited-group 600; directory-is hangs; see; see; text; is-in 600 alice 1003; member-of alice 600; hours 1; see; see; is-in 600 alice 1003
+            → usual → usual, PASSWD_UNREADABLE → the name service of this host does not answer: it hangs → UNKNOWN → usual, PASSWD_UNREADABLE → usual → YES
+
+            what was found stays known: also in another run of the service, when the directory is down
+            limited-group phd; directory-of phd:600; member-of alice 1 600; see; see; directory-is finds-nobody; hours 2; see; see; is-in phd alice 1003; restart; see; see; is-in phd alice 1003
+            → usual → usual → usual → usual → YES → usual → usual → YES
+
+            for a day in another run
+            limited-group 600; member-of alice 1 600; see; see; directory-is finds-nobody; hours 24; restart; see; is-in 600 alice 1003
+            → usual → usual → usual → UNKNOWN
+
+            in another machine of that name
+            limited-group 600; member-of alice 1 600; see; see; directory-is finds-nobody; restart; machine-id 1123456789abcdef0123456789abcdef; see; is-in 600 alice 1003
+            → usual → usual → usual → UNKNOWN
+
+            a user who left a group is in it for a day: a directory that is out of reach answers without its groups
+            limited-group 600; member-of alice 1 600; see; see; member-of alice 1; hours 23; see; is-in 600 alice 1003; hours 1; see; is-in 600 alice 1003
+            → usual → usual → usual → YES → usual → NO
+
+            a clock that is set back
+            limited-group 600; member-of alice 1; see; see; clock -9000; member-of alice 1 600; see; see; is-in 600 alice 1003
+            → usual → usual → usual → usual → YES
+            """;
+
     private static final String USERS = """
             a uid of two accounts of which one is recorded
             passwd al:1003 alice:1003
@@ -611,7 +657,7 @@ class ObserverTest {
             """;
 
     static Stream<TableRow> rows() {
-        return TableRow.in(GPUS, PROCESSES, EXEMPT, USERS, SUBORDINATE, REUSED, STATE, UNEXPLAINED);
+        return TableRow.in(GPUS, PROCESSES, EXEMPT, GROUPS, USERS, SUBORDINATE, REUSED, STATE, UNEXPLAINED);
     }
 
     @ParameterizedTest

@@ -9,6 +9,7 @@ import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Accounts.Groups;
 import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Membership;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.testsupport.KnownRules;
@@ -159,6 +160,14 @@ class UserLimitsTest {
                                     true),
                             Set.of());
             var rules = plan.violations().stream().map(each -> each.rule().name());
+            assertThat(plan.problems().stream()
+                            .map(problem -> problem.problem().code())
+                            .distinct())
+                    .as("%d held", held)
+                    .isEqualTo(
+                            (expected.equals("held") || here == null) && held > 1
+                                    ? List.of(ProblemCode.QUOTA_UNDECIDED)
+                                    : List.of());
             if (expected.equals("held") || held <= Integer.parseInt(expected)) {
                 assertThat(rules).as("%d held", held).isEmpty();
             } else if (here == null) { // the limit of memory is of uids

@@ -18,6 +18,7 @@ import dev.genv.enforcer.enforcement.report.Store.CycleCommit;
 import dev.genv.enforcer.enforcement.report.Store.Restored;
 import dev.genv.enforcer.enforcement.report.ViolationRecord;
 import dev.genv.enforcer.observation.AccountReader.KnownAccounts;
+import dev.genv.enforcer.observation.GroupReader.KnownGroups;
 import dev.genv.enforcer.observation.NameService.Found;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
@@ -57,7 +58,7 @@ class RestartTest extends StoreFixture {
     @Test
     void accountsAreRememberedOverAReboot() throws IOException {
         var found = Map.of("svc-infer", new Found(70_011, 1_800_000_000));
-        var accounts = new KnownAccounts("0123456789abcdef", found, found);
+        var accounts = new KnownAccounts("0123456789abcdef", found, found, new KnownGroups(found, Map.of("alice", Map.of(600L, 5L))));
         cycle();
         node.restore(new Remembered(accounts));
         cycle();

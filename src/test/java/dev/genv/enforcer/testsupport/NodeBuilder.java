@@ -6,6 +6,7 @@ import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.node.gpu.NvidiaSmi;
+import dev.genv.enforcer.observation.GroupReader.ConfiguredGroup;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
@@ -24,6 +25,7 @@ public final class NodeBuilder {
     private boolean overwrittenIsOutside;
     private List<ProtectedExecutable> programs = List.of();
     private List<String> exempt = List.of();
+    private List<ConfiguredGroup> groups = List.of();
 
     /** The real {@code /proc}, with this state directory and nvidia-smi. */
     public NodeBuilder(Path state, Path nvidiaSmi) {
@@ -61,6 +63,11 @@ public final class NodeBuilder {
         return this;
     }
 
+    public NodeBuilder groups(List<ConfiguredGroup> limited) {
+        groups = limited;
+        return this;
+    }
+
     public ObserverSettings settings() {
         return new ObserverSettings(
                 "gpu-1",
@@ -68,6 +75,7 @@ public final class NodeBuilder {
                 programs,
                 exempt,
                 List.of(),
+                groups,
                 new Needs(requireHostPid, true, true, Advice.CONTAINER),
                 overwrittenIsOutside,
                 Memory.ofMebibytes(512),

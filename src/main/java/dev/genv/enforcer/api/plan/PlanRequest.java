@@ -118,18 +118,21 @@ final class PlanRequest {
             return RuleConfig.of(flag(policy, name(rule.modeSetting())) ? RuleMode.ENFORCE : RuleMode.OFF);
         }
         Integer limit = null;
-        Map<String, Integer> limitsOfUsers = Map.of();
+        Map<String, Integer> ofGroups = Map.of();
+        Map<String, Integer> ofUsers = Map.of();
         for (var field : fields(rule).toList()) {
             var node = policy.path(name(field));
             var path = "policy." + name(field);
             if (field.kind().isLimit()) {
                 limit = limit(node, path);
+            } else if (field.kind().isOfGroups()) {
+                ofGroups = namedLimits(node, path);
             } else {
-                limitsOfUsers = limitsOfUsers(node, path);
+                ofUsers = namedLimits(node, path);
             }
         }
         // Without a limit the rule finds nothing.
-        return new RuleConfig(RuleMode.ENFORCE, new Limits(limit, limitsOfUsers));
+        return new RuleConfig(RuleMode.ENFORCE, new Limits(limit, ofGroups, ofUsers));
     }
 
     private static Stream<RuleSetting> fields(RuleDefinition rule) {
@@ -148,7 +151,7 @@ final class PlanRequest {
         return node.booleanValue();
     }
 
-    private static Map<String, Integer> limitsOfUsers(JsonNode node, String path) {
+    private static Map<String, Integer> namedLimits(JsonNode node, String path) {
         var limits = new HashMap<String, Integer>();
         if (!node.isMissingNode() && !node.isNull()) {
             checkObject(node, path);

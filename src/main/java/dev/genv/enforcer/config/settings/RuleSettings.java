@@ -3,6 +3,7 @@ package dev.genv.enforcer.config.settings;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.observation.ConfiguredUsers;
 import dev.genv.enforcer.observation.ConfiguredUsers.ConfiguredUser;
+import dev.genv.enforcer.observation.GroupReader.ConfiguredGroup;
 import dev.genv.enforcer.policy.Rule.RuleSetting;
 import dev.genv.enforcer.policy.RuleConfig;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
@@ -43,10 +44,19 @@ public final class RuleSettings {
     public static List<ConfiguredUser> limitedUsers(Map<RuleDefinition, RuleConfig> configs) {
         return configs.entrySet().stream()
                 .flatMap(rule -> rule.getKey().settings().stream()
-                        .filter(setting -> setting.kind() == RuleSetting.Kind.LIMITS_OF_USERS
-                                || setting.kind() == RuleSetting.Kind.MEMORY_LIMITS_OF_USERS)
+                        .filter(setting -> setting.kind().isOfUsers())
                         .flatMap(setting -> rule.getValue().limits().perUser().keySet().stream()
                                 .map(user -> new ConfiguredUser(user, variableOf(setting), false))))
+                .toList();
+    }
+
+    /** Returns the groups that have limits. */
+    public static List<ConfiguredGroup> limitedGroups(Map<RuleDefinition, RuleConfig> configs) {
+        return configs.entrySet().stream()
+                .flatMap(rule -> rule.getKey().settings().stream()
+                        .filter(setting -> setting.kind().isOfGroups())
+                        .flatMap(setting -> rule.getValue().limits().perGroup().keySet().stream()
+                                .map(group -> new ConfiguredGroup(group, variableOf(setting)))))
                 .toList();
     }
 
@@ -66,11 +76,19 @@ public final class RuleSettings {
             case LIMITS_OF_USERS ->
                 new SettingParser<>(
                         "users with a limit each, each once, such as john=3,paul=2",
-                        value -> limitsOfUsers(value, SettingKind.limit()));
+                        value -> limitsOf(value, SettingKind.limit()));
+            case LIMITS_OF_GROUPS ->
+                new SettingParser<>(
+                        "groups with a limit each, each once, such as phd=4,undergrad=1",
+                        value -> limitsOf(value, SettingKind.limit()));
             case MEMORY_LIMITS_OF_USERS ->
                 new SettingParser<>(
                         "users with an amount of memory each, each once, such as john=40g,paul=512mi",
-                        value -> limitsOfUsers(value, MEMORY_LIMIT));
+                        value -> limitsOf(value, MEMORY_LIMIT));
+            case MEMORY_LIMITS_OF_GROUPS ->
+                new SettingParser<>(
+                        "groups with an amount of memory each, each once, such as phd=40g,undergrad=512mi",
+                        value -> limitsOf(value, MEMORY_LIMIT));
         };
     }
 
@@ -81,7 +99,9 @@ public final class RuleSettings {
             switch (read(setting, variables).orElse(null)) {
                 case RuleMode given -> mode = given;
                 case Integer limit -> limits = new Limits(limit, limits.perGroup(), limits.perUser());
-                case Limits ofUsers -> limits = new Limits(limits.general(), limits.perGroup(), ofUsers.perUser());
+                case NamedLimits(var ofGroups)
+                when setting.kind().isOfGroups() -> limits = new Limits(limits.general(), ofGroups, limits.perUser());
+                case NamedLimits(var ofUsers) -> limits = new Limits(limits.general(), limits.perGroup(), ofUsers);
                 case null, default -> {}
             }
         }
@@ -101,7 +121,10 @@ public final class RuleSettings {
         }
     }
 
-    private static Optional<Limits> limitsOfUsers(String value, SettingParser<Integer> limit) {
+    /** The limits of users or of groups. */
+    private record NamedLimits(Map<String, Integer> limits) {}
+
+    private static Optional<NamedLimits> limitsOf(String value, SettingParser<Integer> limit) {
         var limits = new LinkedHashMap<String, Integer>();
         for (var entry : SettingKind.entries(value)) {
             var equals = entry.lastIndexOf('=');
@@ -111,6 +134,6 @@ public final class RuleSettings {
                 return Optional.empty();
             }
         }
-        return Optional.of(new Limits(null, limits));
+        return Optional.of(new NamedLimits(limits));
     }
 }

@@ -59,6 +59,10 @@ public final class ChildProcess {
         this.starter = starter;
     }
 
+    String name() {
+        return name;
+    }
+
     /**
      * A way to start a program. Java's runs a script without {@code #!} by a shell, passes arguments in the encoding of the locale, and
      * starts no session, so a process whose parent has exited is not killed.

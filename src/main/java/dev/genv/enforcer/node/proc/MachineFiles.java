@@ -18,6 +18,7 @@ import dev.genv.enforcer.linux.FileTree;
 import dev.genv.enforcer.linux.FileTree.TrustedOwners;
 import dev.genv.enforcer.linux.FileTree.TrustedOwners.UntrustedException;
 import dev.genv.enforcer.linux.PasswdFile;
+import dev.genv.enforcer.linux.PasswdFile.GroupFile;
 import dev.genv.enforcer.linux.WatchedFile;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Sha256;
@@ -32,8 +33,11 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -234,7 +238,6 @@ public record MachineFiles(Path root) {
         private static final Set<Integer> ANSWERED = Set.of(0, GETENT_UNKNOWN);
 
         private static final Pattern NUMBER = Pattern.compile("[0-9]+");
-        private static final Reading<Long> NO_TIME = Reading.failed(Failure.NO_TIME, "");
 
         private final MachineFiles machine;
         private final ChildProcess getent;
@@ -242,6 +245,7 @@ public record MachineFiles(Path root) {
         private final Duration limit;
         private final WatchedFile<TextFile> passwd;
         private final WatchedFile<TextFile> subuid;
+        private final WatchedFile<TextFile> group;
 
         /**
          * @param getent getent(1)
@@ -255,6 +259,7 @@ public record MachineFiles(Path root) {
             this.limit = limit;
             passwd = file(proc, "/etc/passwd");
             subuid = file(proc, "/etc/subuid");
+            group = file(proc, "/etc/group");
         }
 
         /**
@@ -264,7 +269,9 @@ public record MachineFiles(Path root) {
          * @param observed the uids of the observed processes
          */
         public AccountFacts read(ObservationRequest request, Stream<Long> observed) throws InterruptedException {
-            var configured = uidsOf(request.users());
+            var configured = each(request.users(), this::uidOf);
+            var groups = each(request.groups(), this::numberOf);
+            var memberships = each(request.members(), this::groupsOf);
             var file = ProcFs.reading(() -> Reading.of(passwd.current()));
             var unknown = observed.map(request.subordinateUids()::ownerOf)
                     .filter(uid -> !request.knownUids().contains(uid))
@@ -284,20 +291,26 @@ public record MachineFiles(Path root) {
                     ProcFs.reading(() -> Reading.of(subuid.current())),
                     asked,
                     asked.isEmpty() ? AccountFacts.NOT_ASKED : ask(asked),
-                    configured);
+                    configured,
+                    groups,
+                    memberships);
         }
 
-        private List<Reading<Long>> uidsOf(List<String> users) throws InterruptedException {
-            var configured = new ArrayList<Reading<Long>>();
+        private interface Lookup<T> {
+            Reading<T> find(String name) throws InterruptedException;
+        }
+
+        private <T> List<Reading<T>> each(List<String> names, Lookup<T> lookup) throws InterruptedException {
+            var found = new ArrayList<Reading<T>>();
             var deadline = System.nanoTime() + limit.toNanos();
             var isStopped = false;
-            for (var user : users) {
-                var uid = isStopped ? NO_TIME : uidOf(user);
-                configured.add(uid);
+            for (var name : names) {
+                var its = isStopped ? Reading.<T>failed(Failure.NO_TIME, "") : lookup.find(name);
+                found.add(its);
                 isStopped |= System.nanoTime() - deadline > 0
-                        || (uid instanceof Reading.Failed<Long>(var failure, var _) && failure == Failure.OTHER);
+                        || (its instanceof Reading.Failed<T>(var failure, var _) && failure == Failure.OTHER);
             }
-            return configured;
+            return found;
         }
 
         /** Each is asked for alone: the answer may have another spelling. getent(1) takes a number for a uid only, id(1) for a name first. */
@@ -306,21 +319,71 @@ public record MachineFiles(Path root) {
             if (notAsked.isPresent()) {
                 return notAsked.get();
             }
+            return NUMBER.matcher(user).matches()
+                    ? ask(id, ID_UNKNOWN, Accounts::numberIn, "-u", "--", user)
+                    : ask(getent, GETENT_UNKNOWN, text -> single(PasswdFile.uidsByName(text)), "--", "passwd", user);
+        }
+
+        private Reading<Long> numberOf(String name) throws InterruptedException {
+            return switch (machine.<Long>notAsked(Failure.SKIPPED).orElse(null)) {
+                case null -> ask(getent, GETENT_UNKNOWN, text -> single(GroupFile.numbers(text)), "--", "group", name);
+                case Reading.Failed<Long>(var failure, var _)
+                when failure == Failure.SKIPPED ->
+                    text(group)
+                            .flatMap(text -> found(
+                                    Optional.ofNullable(GroupFile.numbers(text).get(name))));
+                case Reading<Long> unknown -> unknown;
+            };
+        }
+
+        /** Not getent(1), which answers an unknown user with no group, and without the primary one. */
+        private Reading<List<Long>> groupsOf(String user) throws InterruptedException {
+            return switch (machine.<List<Long>>notAsked(Failure.SKIPPED).orElse(null)) {
+                case null -> ask(id, ID_UNKNOWN, AccountFiles::numbers, "-G", "--", user);
+                case Reading.Failed<List<Long>>(var failure, var _)
+                when failure == Failure.SKIPPED ->
+                    text(passwd)
+                            .flatMap(accounts ->
+                                    text(group).flatMap(groups -> found(GroupFile.ofUser(user, accounts, groups))));
+                case Reading<List<Long>> unknown -> unknown;
+            };
+        }
+
+        private static Optional<Long> single(Map<String, Long> found) {
+            return found.size() == 1 ? found.values().stream().findFirst() : Optional.empty();
+        }
+
+        private static Optional<List<Long>> numbers(String text) {
+            var numbers = Stream.of(text.split(" "))
+                    .flatMap(number -> Accounts.numberIn(number).stream())
+                    .toList();
+            return numbers.isEmpty() ? Optional.empty() : Optional.of(numbers);
+        }
+
+        private static <T> Reading<T> found(Optional<T> value) {
+            return value.map(Reading::of).orElseGet(() -> Reading.failed(Failure.ABSENT, ""));
+        }
+
+        private static Reading<String> text(WatchedFile<TextFile> file) {
+            return ProcFs.reading(() ->
+                    Reading.of(Objects.requireNonNull(file.current().content()).text()));
+        }
+
+        /** Runs a program for one name, which exits with {@code unknown} if there is none. */
+        private static <T> Reading<T> ask(
+                ChildProcess program, int unknown, Function<String, Optional<T>> parser, String... arguments)
+                throws InterruptedException {
             try {
-                var isNumber = NUMBER.matcher(user).matches();
-                var answer = isNumber ? id.run("-u", "--", user) : getent.run("--", "passwd", user);
-                if (answer.exitCode() == (isNumber ? ID_UNKNOWN : GETENT_UNKNOWN)) {
+                var answer = program.run(arguments);
+                if (answer.exitCode() == unknown) {
                     return Reading.failed(Failure.ABSENT, "");
                 }
-                var text = answer.stdout().text().strip();
-                var uids = isNumber
-                        ? Accounts.numberIn(text).stream().toList()
-                        : List.copyOf(PasswdFile.uidsByName(text).values());
-                return answer.exitCode() == 0 && uids.size() == 1
-                        ? Reading.of(uids.getFirst())
-                        : Reading.failed(
-                                Failure.OTHER,
-                                "%s exited with %d".formatted(isNumber ? "id" : "getent", answer.exitCode()));
+                return Optional.of(answer.stdout().text().strip())
+                        .filter(_ -> answer.exitCode() == 0)
+                        .flatMap(parser)
+                        .map(Reading::of)
+                        .orElseGet(() -> Reading.failed(
+                                Failure.OTHER, "%s exited with %d".formatted(program.name(), answer.exitCode())));
             } catch (ToolException e) {
                 return Reading.failed(Failure.OTHER, String.valueOf(e.getMessage()));
             }

@@ -151,8 +151,9 @@ def observe(machine):
                          "driver": first_line(machine.path("driver", "nvidia/version"))},
              "accounts": {name: reading(text_file, etc + "/" + name, request["omitted"][name]) for name in ("passwd", "subuid")},
              "programs": [reading(program_file, path) for path in request["programs"]]}
-    seconds = machine.limit(request["budget"] / 20, 0.6)
-    facts["accounts"]["configured"] = configured_uids(request["users"], seconds) if request["users"] else []
+    facts["accounts"].update(configured=lookups(machine, request["users"], uid_of),
+                             groups=lookups(machine, request["groups"], number_of),
+                             memberships=lookups(machine, request["members"], groups_of))
     facts["machine"]["beforeListing"] = machine.ticks()
     facts["gpu"], pids, tool_hangs = gpu_facts(machine)
     facts["processes"] = process_facts(machine, sorted(pids))

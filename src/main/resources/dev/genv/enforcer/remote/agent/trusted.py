@@ -90,31 +90,47 @@ def named_accounts(asked, seconds):
         return failed("OTHER", str(error))
 
 
-def configured_uids(users, seconds):
-    """Returns a Reading of the uid of each of these users: of the account of that name, or else of the number."""
-    def uids():
-        import pwd
-        for user in users:
-            try:
-                account = pwd.getpwnam(user)
-            except KeyError:
-                account = reading_of_number(pwd, user)
-            yield {user: failed("ABSENT") if account is None else {"value": account.pw_uid}}
-
-    def reading_of_number(pwd, user):
-        try:
-            return pwd.getpwuid(int(user)) if user.isdigit() else None
-        except KeyError:
-            return None
-
-    known, rest = {}, failed("NO_TIME")
+def uid_of(user):
+    """Returns the uid of the account of that name, or else of the number. Raises KeyError."""
+    import pwd
     try:
-        call(uids, seconds, known)
+        return pwd.getpwnam(user).pw_uid
+    except KeyError:
+        if not user.isdigit():
+            raise
+        return pwd.getpwuid(int(user)).pw_uid
+
+
+def number_of(group):
+    import grp
+    return grp.getgrnam(group).gr_gid
+
+
+def groups_of(user):
+    """Returns the numbers of all groups of a user. Raises KeyError."""
+    import pwd
+    return os.getgrouplist(user, pwd.getpwnam(user).pw_gid)
+
+
+def lookups(machine, names, find):
+    """Returns a Reading of what a function finds for each of these names. It raises KeyError if that does not exist."""
+    def find_all():
+        for name in names:
+            try:
+                yield {name: {"value": find(name)}}
+            except KeyError:
+                yield {name: failed("ABSENT")}
+
+    if not names:
+        return []
+    known, rest, seconds = {}, failed("NO_TIME"), machine.limit(machine.request["budget"] / 20, 0.6)
+    try:
+        call(find_all, seconds, known)
     except NoAnswer:
         rest = failed("TIMEOUT", "there was no answer within %d ms" % (seconds * 1000))
     except (Bug, OSError) as error:
         rest = failed("OTHER", str(error))
-    return [known.get(user, rest) for user in users]
+    return [known.get(name, rest) for name in names]
 
 
 def find_program(name):

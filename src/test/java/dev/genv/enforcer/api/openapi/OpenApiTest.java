@@ -403,7 +403,7 @@ class OpenApiTest {
         return switch (setting.kind()) {
             case MODE -> "\"boolean\"";
             case LIMIT, MEMORY_LIMIT -> "[\"integer\",\"null\"]";
-            case LIMITS_OF_USERS, MEMORY_LIMITS_OF_USERS -> "\"object\"";
+            case LIMITS_OF_USERS, LIMITS_OF_GROUPS, MEMORY_LIMITS_OF_USERS, MEMORY_LIMITS_OF_GROUPS -> "\"object\"";
         };
     }
 

@@ -9,6 +9,7 @@ import com.jcraft.jsch.KeyPair;
 import dev.genv.enforcer.config.settings.Variables.InvalidSettingsException;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.observation.ConfiguredUsers.ConfiguredUser;
+import dev.genv.enforcer.observation.GroupReader.ConfiguredGroup;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.policy.RuleConfig;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
@@ -120,12 +121,20 @@ class SettingsTest {
     /** In MiB, rounded down, because nvidia-smi reports whole ones. */
     @Test
     void readsLimitsOfMemory() throws InvalidSettingsException {
-        var settings = read(Map.of("MAX_MEMORY_PER_USER", "40g", "MAX_MEMORY_FOR_USER", "john=512mi,paul=1.5GiB"));
+        var settings = read(Map.of(
+                "MAX_MEMORY_PER_USER",
+                "40g",
+                "MAX_MEMORY_FOR_GROUP",
+                "phd=1gi",
+                "MAX_MEMORY_FOR_USER",
+                "john=512mi,paul=1.5GiB"));
 
         assertThat(settings.rules())
                 .containsEntry(
                         KnownRules.MAX_MEMORY_PER_USER,
-                        new RuleConfig(RuleMode.ENFORCE, new Limits(38_146, Map.of("john", 512, "paul", 1536))));
+                        new RuleConfig(
+                                RuleMode.ENFORCE,
+                                new Limits(38_146, Map.of("phd", 1024), Map.of("john", 512, "paul", 1536))));
     }
 
     @Test
@@ -204,6 +213,7 @@ class SettingsTest {
                 "EXEMPT_USERS", "alice," + user,
                 "PROTECTED_EXECUTABLES", "/opt/a@b/c@" + user,
                 "MAX_DEVICES_FOR_USER", user + "=3",
+                "MAX_DEVICES_FOR_GROUP", user + "=3,1003=2",
                 "MAX_MEMORY_FOR_USER", user + "=3g",
                 "REMOTE_HOSTS", "gpu-1",
                 "REMOTE_USERNAME", user));
@@ -215,6 +225,10 @@ class SettingsTest {
                 .containsExactlyInAnyOrder(
                         new ConfiguredUser(user, "GENV_ENFORCER_MAX_DEVICES_FOR_USER", false),
                         new ConfiguredUser(user, "GENV_ENFORCER_MAX_MEMORY_FOR_USER", false));
+        assertThat(RuleSettings.limitedGroups(settings.rules()))
+                .containsExactlyInAnyOrder(
+                        new ConfiguredGroup(user, "GENV_ENFORCER_MAX_DEVICES_FOR_GROUP"),
+                        new ConfiguredGroup("1003", "GENV_ENFORCER_MAX_DEVICES_FOR_GROUP"));
     }
 
     @ParameterizedTest

@@ -131,7 +131,14 @@ class NodeObservationFuzzTest {
         var facts = new HostFacts(
                 new MachineFacts("", "", "", UPTIME, UPTIME),
                 new AccessFacts(1, -1, AccessFacts.FIRST_PID_NAMESPACE, "", true),
-                new AccountFacts(text(world.passwd()), text(""), List.of(), AccountFacts.NOT_ASKED, List.of()),
+                new AccountFacts(
+                        text(world.passwd()),
+                        text(""),
+                        List.of(),
+                        AccountFacts.NOT_ASKED,
+                        List.of(),
+                        List.of(),
+                        List.of()),
                 settings.programs().stream()
                         .map(_ -> Reading.<ProgramFile>failed(Failure.ABSENT, ""))
                         .toList(),

@@ -221,6 +221,61 @@ class MachineFilesTest {
         assertThat(configured(program, users)).isEqualTo("SKIPPED SKIPPED");
     }
 
+    /** The program that asks the name service for group phd and user alice, and what is read; without a program the files of the host are. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        case "$*" in "-- group phd") echo PHD:x:600:;; "-G -- alice") echo 1 600;; esac | 600  | [1, 600]
+        exit 2                                   | ABSENT | OTHER
+        exit 1                                   | OTHER  | ABSENT
+        echo                                     | OTHER  | OTHER
+        sleep 600                                | OTHER  | OTHER
+                                                 | 600    | [1, 600, 601]
+        """)
+    void readsGroups(@Nullable String program, String number, String memberships) throws Exception {
+        fake.pidNamespace(program == null ? 4026532000L : 4026531836L);
+        fake.writeSelf("000001ffffffffff", "unconfined");
+        Files.createSymbolicLink(fake.root().resolve("self/root"), fake.hostRoot());
+        var etc = fake.hostRoot().resolve("etc");
+        Files.writeString(etc.resolve("passwd"), "alice:x:1003:1:::\nalice:x:1003:7:::\nbob:x:1004:1:::\n");
+        Files.writeString(etc.resolve("group"), """
+            +:::
+            phd:x:600:bob,alice
+            phd:x:7:
+            malice:x:8:malice,alicebob
+            other:x:601:alice
+            """);
+        assertThat(groups(program == null ? "exit 1" : program, "phd", "alice")).isEqualTo(number + " " + memberships);
+        if (program == null) {
+            assertThat(groups("exit 1", "nobody-at-all", "nobody-at-all")).isEqualTo("ABSENT ABSENT");
+            Files.delete(etc.resolve("group"));
+            Files.createDirectory(etc.resolve("group"));
+            assertThat(groups("exit 1", "phd", "alice")).isEqualTo("OTHER OTHER");
+        }
+    }
+
+    private String groups(String program, String group, String member) throws Exception {
+        var facts = getent(program)
+                .read(
+                        new ObservationRequest(
+                                Set.of(),
+                                false,
+                                false,
+                                List.of(),
+                                List.of(),
+                                Set.of(),
+                                0,
+                                List.of(),
+                                List.of(group),
+                                List.of(member),
+                                SubordinateUids.NONE),
+                        Stream.of());
+        return Stream.of(facts.groups().getFirst(), facts.memberships().getFirst())
+                .map(reading -> reading instanceof Reading.Value<?>(var value)
+                        ? value.toString()
+                        : ((Reading.Failed<?>) reading).failure().toString())
+                .collect(Collectors.joining(" "));
+    }
+
     private String configured(String program, String users) throws Exception {
         return getent(program)
                 .read(request(List.of(), Set.of(), 0, List.of(users.split(" ", -1)), SubordinateUids.NONE), Stream.of())
@@ -251,7 +306,8 @@ class MachineFilesTest {
 
     private static ObservationRequest request(
             List<String> accounts, Set<Long> known, int more, List<String> users, SubordinateUids subordinateUids) {
-        return new ObservationRequest(Set.of(), false, false, List.of(), accounts, known, more, users, subordinateUids);
+        return new ObservationRequest(
+                Set.of(), false, false, List.of(), accounts, known, more, users, List.of(), List.of(), subordinateUids);
     }
 
     private AccountFiles getent(String script) throws Exception {

@@ -23,6 +23,7 @@ final class DescribedMachine extends FakeMachine implements AutoCloseable {
     static final String NAMED = named()[0];
 
     static final long NAMED_UID = Long.parseLong(named()[2]);
+    static final String NAMED_GID = named()[3];
     /** In seconds; every process was started before. */
     static final long UPTIME = 10_000_000;
 

@@ -9,6 +9,7 @@ import dev.genv.enforcer.host.ObservationRequest;
 import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.node.gpu.NvidiaSmi;
+import dev.genv.enforcer.observation.GroupReader.ConfiguredGroup;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.remote.agent.AgentMachine.AgentConfig;
@@ -48,6 +49,7 @@ class FakeMachine {
     Duration lockLimit = HANG;
     final List<ProtectedExecutable> programs = new ArrayList<>();
     final List<String> exempt = new ArrayList<>();
+    final List<ConfiguredGroup> groups = new ArrayList<>();
     boolean requireHostPid;
     boolean overwrittenIsOutside;
     /** Where the agent finds passwd(5). */
@@ -118,6 +120,7 @@ class FakeMachine {
         var builder = new NodeBuilder(state, tool.path())
                 .programs(programs.toArray(ProtectedExecutable[]::new))
                 .exempt(exempt.toArray(String[]::new))
+                .groups(groups)
                 .overwrittenIsOutside(overwrittenIsOutside);
         return (requireHostPid ? builder.requireHostPid() : builder).settings();
     }
@@ -129,6 +132,16 @@ class FakeMachine {
     HostFacts observe() throws Exception {
         return machine()
                 .observe(new ObservationRequest(
-                        Set.of(), false, false, List.of(), List.of(), Set.of(), 0, List.of(), SubordinateUids.NONE));
+                        Set.of(),
+                        false,
+                        false,
+                        List.of(),
+                        List.of(),
+                        Set.of(),
+                        0,
+                        List.of(),
+                        List.of(),
+                        List.of(),
+                        SubordinateUids.NONE));
     }
 }

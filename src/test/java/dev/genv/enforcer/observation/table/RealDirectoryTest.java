@@ -157,7 +157,17 @@ class RealDirectoryTest {
                 new ProcFs(machine.proc.root()), program("getent", limit), program("id", limit), TestTimeouts.HANG);
         return files.read(
                         new ObservationRequest(
-                                Set.of(), false, false, List.of(), List.of(), Set.of(), 0, USERS, SubordinateUids.NONE),
+                                Set.of(),
+                                false,
+                                false,
+                                List.of(),
+                                List.of(),
+                                Set.of(),
+                                0,
+                                USERS,
+                                List.of(),
+                                List.of(),
+                                SubordinateUids.NONE),
                         Stream.empty())
                 .configured();
     }

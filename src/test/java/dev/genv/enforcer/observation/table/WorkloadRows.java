@@ -2,11 +2,13 @@ package dev.genv.enforcer.observation.table;
 
 import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
 import static dev.genv.enforcer.observation.table.DescribedMachine.NAMED;
+import static dev.genv.enforcer.observation.table.DescribedMachine.NAMED_GID;
 import static dev.genv.enforcer.observation.table.DescribedMachine.NAMED_UID;
 import static dev.genv.enforcer.observation.table.DescribedMachine.env;
 import static dev.genv.enforcer.observation.table.FactRow.row;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.genv.enforcer.model.Accounts.Match;
 import dev.genv.enforcer.model.GpuProcess.User;
 import dev.genv.enforcer.model.GpuProcess.User.Source;
 import dev.genv.enforcer.model.GpuProcess.Workload;
@@ -15,6 +17,7 @@ import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
 import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Ternary;
+import dev.genv.enforcer.observation.GroupReader.ConfiguredGroup;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -57,6 +60,20 @@ final class WorkloadRows {
                         machine.envs(); // where nothing is recorded
                     })
                     .check(user(NAMED, Source.ACCOUNT)),
+            row("the groups of a user whom only the name service knows", machine -> {
+                        machine.nameService();
+                        machine.groups.add(new ConfiguredGroup("root", "GENV_ENFORCER_MAX_MEMORY_FOR_GROUP"));
+                        machine.groups.add(new ConfiguredGroup(NAMED_GID, "GENV_ENFORCER_MAX_MEMORY_FOR_GROUP"));
+                        machine.process(812, NAMED_UID, ENVIRONMENT);
+                        machine.envs();
+                    })
+                    .thenUnchanged(1)
+                    .check(seen -> {
+                        var accounts = seen.details().accounts();
+                        assertThat(accounts.isIn("root", NAMED, NAMED_UID)).isEqualTo(Match.NO);
+                        assertThat(accounts.isIn(NAMED_GID, NAMED, NAMED_UID)).isEqualTo(Match.YES);
+                        assertThat(accounts.isIn("root", "nobody-at-all", null)).isEqualTo(Match.UNKNOWN);
+                    }),
             row("another recorded name than that of the name service", machine -> {
                         machine.nameService();
                         machine.process(812, NAMED_UID, ENVIRONMENT);

@@ -78,6 +78,8 @@ class HostMemoryTest {
                 Reading.of(new TextFile("2", null)),
                 List.of(),
                 AccountFacts.NOT_ASKED,
+                List.of(),
+                List.of(),
                 List.of());
         record();
         accounts = new AccountFacts(
@@ -85,6 +87,8 @@ class HostMemoryTest {
                 Reading.of(new TextFile("3", null)),
                 List.of(),
                 AccountFacts.NOT_ASKED,
+                List.of(),
+                List.of(),
                 List.of());
         record();
         assertThat(memory.omitted().passwd()).isEqualTo("1");

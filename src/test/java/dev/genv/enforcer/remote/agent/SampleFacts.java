@@ -47,7 +47,9 @@ public final class SampleFacts {
                     Reading.of(new AccountFacts.TextFile("3:4", null)),
                     List.of("1009"),
                     Reading.of(bytes("carol:x:1009:\n")),
-                    List.of(Reading.of(1009L), Reading.failed(Failure.ABSENT, ""))),
+                    List.of(Reading.of(1009L), Reading.failed(Failure.ABSENT, "")),
+                    List.of(Reading.of(600L)),
+                    List.of(Reading.of(List.of(100L, 600L)), Reading.failed(Failure.TIMEOUT, "no answer"))),
             List.of(
                     Reading.of(new ProgramFile(new FileId(1, 2), 1_234_567_890_123L)),
                     Reading.failed(Failure.UNTRUSTED, "others can write /opt")),
