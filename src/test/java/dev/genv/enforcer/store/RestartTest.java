@@ -58,7 +58,8 @@ class RestartTest extends StoreFixture {
     @Test
     void accountsAreRememberedOverAReboot() throws IOException {
         var found = Map.of("svc-infer", new Found(70_011, 1_800_000_000));
-        var accounts = new KnownAccounts("0123456789abcdef", found, found, new KnownGroups(found, Map.of("alice", Map.of(600L, 5L))));
+        var accounts = new KnownAccounts(
+                "0123456789abcdef", found, found, new KnownGroups(found, Map.of("alice", Map.of(600L, 5L))));
         cycle();
         node.restore(new Remembered(accounts));
         cycle();
