@@ -185,6 +185,7 @@ public class Hosts implements CycleListener {
                 settings.safety().exemptUsers(),
                 RuleSettings.limitedUsers(settings.rules()),
                 RuleSettings.limitedGroups(settings.rules()),
+                settings.safety().exemptCgroups(),
                 new Needs(
                         settings.safety().requireHostPid(),
                         settings.general().mode() == ServiceMode.ENFORCE,

@@ -46,10 +46,17 @@ public record HostFacts(
      * @param machineId {@code /etc/machine-id}
      * @param bootId {@code /proc/sys/kernel/random/boot_id}
      * @param driver the first line of {@code /proc/driver/nvidia/version}
+     * @param cgroupRoot the path in the first cgroup namespace of the cgroup that paths of cgroups begin at
      * @param beforeListing a time directly before the GPU tool was asked, in clock ticks since boot
      * @param beforeState a time directly before the state was read, in clock ticks since boot
      */
-    public record MachineFacts(String machineId, String bootId, String driver, long beforeListing, long beforeState) {
+    public record MachineFacts(
+            String machineId,
+            String bootId,
+            String driver,
+            Reading<String> cgroupRoot,
+            long beforeListing,
+            long beforeState) {
         /** Whether it is known that the machine was started anew since it had this boot id. */
         public boolean isAnotherBoot(String earlier) {
             return !bootId.isEmpty() && !bootId.equals(earlier);

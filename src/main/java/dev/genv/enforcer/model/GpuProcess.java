@@ -188,6 +188,13 @@ public record GpuProcess(
         return immunity != null && immunity.kind() == Immunity.Kind.PROTECTED;
     }
 
+    /** Whether another allocator than genv runs it. */
+    public Ternary isOfOtherAllocator() {
+        return immunity == null || immunity.kind() != Immunity.Kind.EXEMPT_CGROUP
+                ? Ternary.NO
+                : Boolean.TRUE.equals(immunity.isCertain()) ? Ternary.YES : Ternary.UNKNOWN;
+    }
+
     /** A user by name. */
     public record User(String name, Source by) {
         /** Who says that a uid has this name. */
@@ -221,7 +228,9 @@ public record GpuProcess(
             /** The process belongs to an exempt user. */
             EXEMPT,
             /** It is unknown whether the process belongs to an exempt user. */
-            PERHAPS_EXEMPT
+            PERHAPS_EXEMPT,
+            /** Another allocator runs the process, so no rule concerns it; or perhaps it does. */
+            EXEMPT_CGROUP
         }
     }
 

@@ -21,6 +21,7 @@ import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.node.gpu.NvidiaDevices;
 import dev.genv.enforcer.node.gpu.NvidiaSmi;
 import dev.genv.enforcer.node.proc.AncestorReader;
+import dev.genv.enforcer.node.proc.CgroupRoot;
 import dev.genv.enforcer.node.proc.ChildProcess;
 import dev.genv.enforcer.node.proc.Hangable;
 import dev.genv.enforcer.node.proc.LivenessReader;
@@ -42,6 +43,7 @@ import java.util.stream.Stream;
 /** The node: the machine that the service runs on. */
 public final class NodeMachine implements Machine, Closeable {
     private final ProcFs proc;
+    private final CgroupRoot cgroupRoot;
     private final AccountFiles accounts;
     private final ProgramFiles programs;
     private final ProcessReader processes;
@@ -69,6 +71,7 @@ public final class NodeMachine implements Machine, Closeable {
     public NodeMachine(NodePaths paths, NvidiaSmi gpus) {
         this.gpus = gpus;
         proc = new ProcFs(paths.proc());
+        cgroupRoot = new CgroupRoot(paths.proc());
         var searches = proc.forSearches();
         accounts = new AccountFiles(
                 proc,
@@ -128,7 +131,7 @@ public final class NodeMachine implements Machine, Closeable {
         var stateFacts = checkedState.facts();
         var differs = !earlierState.isSame(stateFacts);
         return new HostFacts(
-                proc.machine().facts(beforeListing, beforeState),
+                proc.machine().facts(cgroupRoot.read(), beforeListing, beforeState),
                 proc.machine().access(checkedState.check().isWritable()),
                 accountFacts,
                 programFacts,

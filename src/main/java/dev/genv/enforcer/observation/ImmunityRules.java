@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  * @param ownPid the pid of the service itself on the machine
  * @param programs the protected programs that exist
  */
-public record ImmunityRules(int ownPid, ExemptUsers exempt, List<ProtectedProgram> programs) {
+public record ImmunityRules(int ownPid, ExemptUsers exempt, ExemptCgroups cgroups, List<ProtectedProgram> programs) {
     private static final int FIRST_PROCESS = 1;
 
     public ImmunityRules {
@@ -75,6 +75,7 @@ public record ImmunityRules(int ownPid, ExemptUsers exempt, List<ProtectedProgra
      */
     public static ImmunityRules of(
             ExemptUsers exempt,
+            ExemptCgroups cgroups,
             List<ProtectedExecutable> executables,
             int ownPid,
             List<Reading<ProgramFile>> files,
@@ -102,7 +103,7 @@ public record ImmunityRules(int ownPid, ExemptUsers exempt, List<ProtectedProgra
                 }
             }
         }
-        return new ImmunityRules(ownPid, exempt, programs);
+        return new ImmunityRules(ownPid, exempt, cgroups, programs);
     }
 
     /**
@@ -113,9 +114,13 @@ public record ImmunityRules(int ownPid, ExemptUsers exempt, List<ProtectedProgra
      */
     @Nullable
     public Immunity immunity(ObservedProcess process, @Nullable Long owner, @Nullable Long rangeOwner) {
+        var cgroup = cgroups.immunity(process.facts().cgroup());
+        if (cgroup != null && Boolean.TRUE.equals(cgroup.isCertain())) {
+            return cgroup;
+        }
         var what = whatItIs(process);
-        if (what != null) {
-            return what;
+        if (what != null || cgroup != null) {
+            return what == null ? cgroup : what;
         }
         var exemption = exempt.immunity(process.uid());
         if (exemption == null && rangeOwner != null) {

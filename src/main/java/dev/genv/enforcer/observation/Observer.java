@@ -4,10 +4,8 @@ import dev.genv.enforcer.host.HostFacts;
 import dev.genv.enforcer.host.HostFacts.EnforcerFacts;
 import dev.genv.enforcer.host.HostFacts.MachineFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts;
-import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.host.HostFacts.VerifiedProcess;
 import dev.genv.enforcer.host.ObservationRequest;
-import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.StateFacts;
 import dev.genv.enforcer.host.StateFacts.Directory;
 import dev.genv.enforcer.host.StateFacts.StateFile;
@@ -75,7 +73,7 @@ public final class Observer {
     private HostAccounts accounts = new HostAccounts(Accounts.NONE, SubordinateUids.NONE);
     private final MembershipResolver memberships;
     private final ProgramHistory programHistory = new ProgramHistory();
-    private ImmunityRules immunity = new ImmunityRules(0, ExemptUsers.NONE, List.of());
+    private ImmunityRules immunity = new ImmunityRules(0, ExemptUsers.NONE, ExemptCgroups.NONE, List.of());
     private KnownAccounts known = KnownAccounts.NONE;
     private List<String> users = List.of();
     private List<DeviceStatus> statuses = List.of();
@@ -106,7 +104,7 @@ public final class Observer {
         accounts = accountReader.read(
                 facts.accounts(), machineId(facts.machine()), facts.machine().beforeState(), at, findings);
         known = accountReader.known(machineId(facts.machine()));
-        immunity = immunity(facts.access().pid(), facts.programs(), findings);
+        immunity = immunity(facts, findings);
         var report = gpuReport(facts, privileges);
         findings.addAll(report.problems());
         report.missing().forEach(findings::miss);
@@ -264,12 +262,13 @@ public final class Observer {
                 .toList();
     }
 
-    private ImmunityRules immunity(int ownPid, List<Reading<ProgramFile>> programs, Findings findings) {
+    private ImmunityRules immunity(HostFacts facts, Findings findings) {
         return ImmunityRules.of(
                 new ExemptUsers(settings.exemptUsers(), accounts.accounts()),
+                new ExemptCgroups(settings.exemptCgroups(), facts.machine().cgroupRoot()),
                 settings.programs(),
-                ownPid,
-                programs,
+                facts.access().pid(),
+                facts.programs(),
                 programHistory,
                 findings);
     }

@@ -21,6 +21,7 @@ import java.util.stream.Stream;
  * @param exemptUsers names or uids of users whose processes are never terminated
  * @param limitedUsers the users who have limits of their own
  * @param limitedGroups the groups that have limits
+ * @param exemptCgroups the paths below which other allocators run jobs
  * @param needs what the service must be allowed on the machine
  * @param overwrittenIsOutside whether a process counts as outside of all environments if it has overwritten its environ, and nothing shows
  *     to which environment it belongs
@@ -34,6 +35,7 @@ public record ObserverSettings(
         List<String> exemptUsers,
         List<ConfiguredUser> limitedUsers,
         List<ConfiguredGroup> limitedGroups,
+        List<String> exemptCgroups,
         Needs needs,
         boolean overwrittenIsOutside,
         Memory unlistedMemory,
@@ -43,6 +45,7 @@ public record ObserverSettings(
         exemptUsers = List.copyOf(exemptUsers);
         limitedUsers = List.copyOf(limitedUsers);
         limitedGroups = List.copyOf(limitedGroups);
+        exemptCgroups = List.copyOf(exemptCgroups);
     }
 
     /** Returns all protected programs, in the order in which {@link dev.genv.enforcer.host.HostFacts#programs} answers for them. */

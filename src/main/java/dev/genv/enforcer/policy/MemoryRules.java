@@ -162,7 +162,10 @@ final class MemoryRules {
             for (var process : host.processes()) {
                 var uid = process.owner();
                 var inContainer = process.inContainerOfRoot();
-                if (uid == null || uid == 0 || inContainer == Ternary.YES) {
+                if (uid == null
+                        || uid == 0
+                        || inContainer == Ternary.YES
+                        || process.isOfOtherAllocator() != Ternary.NO) {
                     continue;
                 }
                 var user = keyOf(host, uid);

@@ -4,6 +4,7 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.Ternary;
 import dev.genv.enforcer.policy.Plan.HostProblem;
 import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
@@ -43,7 +44,14 @@ public interface Rule {
             this(rule, fleet, ending, limits, idle, new ArrayList<>(), new ArrayList<>());
         }
 
+        /** Adds what was found, unless other allocators run all processes of it. The devices of an environment are its user's. */
         void add(Violation violation, List<Action> actions) {
+            if (!rule.isOfFleet()
+                    && !violation.processes().isEmpty()
+                    && violation.processes().stream()
+                            .allMatch(process -> process.isOfOtherAllocator() == Ternary.YES)) {
+                return;
+            }
             findings.add(new RuleFinding(violation, actions));
         }
 

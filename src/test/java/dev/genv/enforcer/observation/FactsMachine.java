@@ -82,6 +82,7 @@ final class FactsMachine {
     private final List<ConfiguredUser> limited = new ArrayList<>();
     private final Map<String, Long> named = new HashMap<>();
     private final Map<String, List<Long>> memberships = new HashMap<>();
+    private final List<String> exemptCgroups = new ArrayList<>();
     private final List<ConfiguredGroup> groups = new ArrayList<>();
     private ObservationRequest asked = new ObservationRequest(Set.of());
     /** Whether the name service {@code answers}, {@code finds-nobody}, {@code hangs}, or is one of a {@code container}. */
@@ -97,6 +98,7 @@ final class FactsMachine {
     private EnforcerFacts enforcers = EnforcerFacts.NONE;
     private Kernels kernels = Kernels.NONE;
     private String machineId = "0123456789abcdef".repeat(2);
+    private String cgroupRoot = "/";
     private int boot = 1;
     private int directory = 1;
     private long now = 1_000_000;
@@ -140,7 +142,9 @@ final class FactsMachine {
                             ? Reading.failed(Failure.NO_TIME, "no time was left")
                             : Reading.of(new EnvironFacts(22, bytes(environ), "", !isOverwritten)),
                     Reading.failed(Failure.UNTRUSTED, ""),
-                    Reading.of(bytes("0::" + cgroup + "\n")),
+                    known(cgroup)
+                            .map(path -> Reading.of(bytes("0::" + path + "\n")))
+                            .orElseGet(() -> Reading.failed(Failure.OTHER, "why")),
                     namespaces == 0
                             ? Reading.failed(Failure.OTHER, "status has no NSpid")
                             : Reading.of(bytes(pid + "\t7".repeat(namespaces - 1))),
@@ -240,6 +244,8 @@ final class FactsMachine {
             case "passwd" -> etc.put("passwd", each(words, "%s:x:%s:1:::\n"));
             case "unreadable" -> etc.remove(rest);
             case "exempt" -> exempt.add(rest);
+            case "cgroup-root" -> cgroupRoot = rest;
+            case "exempt-cgroup" -> exemptCgroups.add(rest);
             case "live-uids-unread" -> areLiveUidsRead = false;
             case "limited" -> limited.add(new ConfiguredUser(rest, "GENV_ENFORCER_MAX_MEMORY_FOR_USER", false));
             case "directory-of" -> {
@@ -350,6 +356,7 @@ final class FactsMachine {
                     exempt,
                     limited,
                     groups,
+                    exemptCgroups,
                     new Needs(true, true, true, advice),
                     false,
                     Memory.ofMebibytes(512),
@@ -373,7 +380,13 @@ final class FactsMachine {
                 .toList();
         var bootId = boot == 0 ? "" : "%08d-0000-0000-0000-000000000000".formatted(boot);
         return new HostFacts(
-                new MachineFacts(machineId, bootId, "", now, now),
+                new MachineFacts(
+                        machineId,
+                        bootId,
+                        "",
+                        known(cgroupRoot).map(Reading::of).orElseGet(() -> Reading.failed(Failure.ABSENT, "why")),
+                        now,
+                        now),
                 new AccessFacts(7, -1, namespace, "", true),
                 new AccountFacts(
                         text("passwd"),

@@ -311,6 +311,32 @@ class ObserverTest {
             → 812 of 70011 in a PERHAPS_EXEMPT, env a, 0:a, without EXEMPT_USERS, SETTING_USER_UNKNOWN → it is unknown whether its live processes belong to exempt users → 812 of 70011 in a PERHAPS_EXEMPT, disputed a, 0:a, without EXEMPT_USERS, SETTING_USER_UNKNOWN → null
             """;
 
+    private static final String CGROUPS = """
+            a job of another allocator, and of another name that begins so
+            exempt-cgroup /kubepods.slice/; 812 cgroup /kubepods.slice/pod7; see; 812 cgroup /kubepods.slices/pod7; see; 812 cgroup /a/kubepods.slice; see
+            → 812 of alice in a EXEMPT_CGROUP, env a, 0:a → usual → usual
+
+            below a unit of a user, who chooses the names there
+            exempt-cgroup /user.slice; 812 cgroup /user.slice/user-1003.slice/session-3.scope; see; 812 cgroup /user.slice/user-1003.slice/user@1003.service/app.slice; see
+            → 812 of alice in a EXEMPT_CGROUP, env a, 0:a → usual
+
+            an unknown cgroup
+            exempt-cgroup /kubepods; 812 cgroup ?; see; text
+            → 812 of 1003 in a EXEMPT_CGROUP, env a, 0:a, IMMUNITY_UNKNOWN → process 812 is not terminated: it is unknown whether its cgroup is exempt: why
+
+            in another cgroup namespace
+            exempt-cgroup /kubepods; cgroup-root /kubepods/pod1/c1; 812 cgroup /../../pod2/c2; see; 812 cgroup /../../..; see; 812 cgroup /; see; 812 cgroup /../../../user.slice/kubepods; see
+            → 812 of alice in a EXEMPT_CGROUP, env a, 0:a → usual → 812 of alice in a EXEMPT_CGROUP, env a, 0:a → usual
+
+            in another cgroup namespace whose place is unknown
+            exempt-cgroup /kubepods; cgroup-root ?; 812 cgroup /; see; text
+            → 812 of alice in a EXEMPT_CGROUP, env a, 0:a, IMMUNITY_UNKNOWN → process 812 is not terminated: it is unknown whether its cgroup is exempt: why
+
+            without the setting nothing of it matters
+            cgroup-root ?; 812 cgroup /kubepods
+            → usual
+            """;
+
     private static final String GROUPS = """
             nothing is asked without a limit of a group
             see; asks-groups; is-in phd alice 1003
@@ -657,7 +683,7 @@ class ObserverTest {
             """;
 
     static Stream<TableRow> rows() {
-        return TableRow.in(GPUS, PROCESSES, EXEMPT, GROUPS, USERS, SUBORDINATE, REUSED, STATE, UNEXPLAINED);
+        return TableRow.in(GPUS, PROCESSES, EXEMPT, CGROUPS, GROUPS, USERS, SUBORDINATE, REUSED, STATE, UNEXPLAINED);
     }
 
     @ParameterizedTest

@@ -46,6 +46,7 @@ class ProgramHistoryTest {
         var accounts = new Accounts(Map.of("alice", 1003L)).withConfigured(Map.of("eve", Optional.empty()));
         var rules = ImmunityRules.of(
                 new ExemptUsers(List.of(), accounts),
+                ExemptCgroups.NONE,
                 List.of(ProtectedExecutable.parse(setting)),
                 4711,
                 List.of(new Reading.Value<>(file(1, 2, 3))),
@@ -69,6 +70,7 @@ class ProgramHistoryTest {
     private Set<ProgramFile> protectedFiles(Reading<ProgramFile> reading) {
         return ImmunityRules.of(
                         ExemptUsers.NONE,
+                        ExemptCgroups.NONE,
                         List.of(ProtectedExecutable.parse(SERVER.toString())),
                         1,
                         List.of(reading),

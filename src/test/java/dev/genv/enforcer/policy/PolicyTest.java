@@ -19,6 +19,7 @@ import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.Fleet.Appearances;
 import dev.genv.enforcer.model.Fleet.Idleness;
 import dev.genv.enforcer.model.GpuProcess;
+import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.GpuProcess.Workload.Container;
 import dev.genv.enforcer.model.Problem;
@@ -38,6 +39,8 @@ import java.util.Set;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class PolicyTest {
     private static final Limits NO_DEVICES = new Limits(0, Map.of());
@@ -141,6 +144,45 @@ class PolicyTest {
             assertThat(violation.key().host()).isEqualTo("a");
             assertThat(violation.subject()).isEqualTo("user alice");
         });
+    }
+
+    /** Or perhaps does: then nothing that rests on it is done. */
+    @ParameterizedTest
+    @CsvSource({"true, 2 3", "false, 1 2 3"})
+    void whatAnotherAllocatorRunsBreaksNoRuleAndCountsForNobody(boolean isCertain, String outside) {
+        var immunity = new Immunity(Immunity.Kind.EXEMPT_CGROUP, "its cgroup", isCertain);
+        var host = host("a")
+                .devices(2)
+                .with(env("a").uid(1001).attached(0))
+                .with(
+                        process(1).uid(1001).uses(0, "5000mi").immune(immunity),
+                        process(2).uid(1001).uses(0, "600mi"),
+                        process(3).uid(1002).uses(1, "1500mi"),
+                        process(4).uid(1001).inEnvironment("a").uses(1, "1mi").immune(immunity))
+                .snapshot();
+        var plan = KnownRules.policy(
+                        Map.of(
+                                Rules.MAX_MEMORY_PER_USER,
+                                RuleMode.ENFORCE,
+                                KnownRules.NON_ENV_PROCESSES,
+                                RuleMode.ENFORCE,
+                                KnownRules.ENV_DEVICES,
+                                RuleMode.ENFORCE),
+                        Limits.NONE,
+                        new Limits(1000, Map.of()))
+                .check(new Fleet(List.of(host), false), Set.of());
+        assertThat(plan.violations().stream()
+                        .filter(violation -> violation.rule().equals(KnownRules.NON_ENV_PROCESSES))
+                        .map(violation ->
+                                String.valueOf(violation.processes().getFirst().pid())))
+                .containsExactly(outside.split(" "));
+        assertThat(plan.violations().stream()
+                        .filter(violation -> violation.rule().equals(KnownRules.ENV_DEVICES)))
+                .hasSize(isCertain ? 0 : 1);
+        assertThat(plan.violations().stream()
+                        .filter(violation -> violation.rule().equals(Rules.MAX_MEMORY_PER_USER))
+                        .map(Violation::subject))
+                .containsExactly("user +1002");
     }
 
     /** Otherwise it would count as compliant where it still runs, and never get SIGKILL. */

@@ -8,7 +8,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Accounts.Groups;
 import dev.genv.enforcer.model.Fleet;
-import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
@@ -149,7 +148,7 @@ class UserLimitsTest {
                                                             .attached(IntStream.range(0, held)
                                                                     .toArray()))
                                                     .with(process(7)
-                                                            .membership(new Membership.InEnvironment("a"))
+                                                            .inEnvironment("a")
                                                             .uid(5000)
                                                             .uses(0, held + "mi"))
                                                     .snapshot(),

@@ -26,6 +26,7 @@ public final class NodeBuilder {
     private List<ProtectedExecutable> programs = List.of();
     private List<String> exempt = List.of();
     private List<ConfiguredGroup> groups = List.of();
+    private List<String> exemptCgroups = List.of();
 
     /** The real {@code /proc}, with this state directory and nvidia-smi. */
     public NodeBuilder(Path state, Path nvidiaSmi) {
@@ -68,6 +69,11 @@ public final class NodeBuilder {
         return this;
     }
 
+    public NodeBuilder exemptCgroups(List<String> paths) {
+        exemptCgroups = paths;
+        return this;
+    }
+
     public ObserverSettings settings() {
         return new ObserverSettings(
                 "gpu-1",
@@ -76,6 +82,7 @@ public final class NodeBuilder {
                 exempt,
                 List.of(),
                 groups,
+                exemptCgroups,
                 new Needs(requireHostPid, true, true, Advice.CONTAINER),
                 overwrittenIsOutside,
                 Memory.ofMebibytes(512),

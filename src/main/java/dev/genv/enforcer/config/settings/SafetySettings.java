@@ -80,6 +80,15 @@ public interface SafetySettings {
     List<String> exemptUsers();
 
     /**
+     * Cgroups in which another allocator runs jobs, such as Slurm or Kubernetes: paths, with everything below them. No rule
+     * concerns a process there, and its memory counts for no user. A path through {@code user@UID.service} is never exempt,
+     * because its user chooses the names below it. While the cgroup of a process is unknown, the process is not terminated.
+     */
+    @WithDefault("")
+    @Accepts(SettingKind.CGROUPS)
+    List<String> exemptCgroups();
+
+    /**
      * What a process counts as if it has overwritten its environment variables, as programs do that set their title, and nothing
      * shows to which environment it belongs. {@code unknown} reports it, and only the memory of users is checked. With {@code outside} it
      * belongs to no environment. Set {@code outside} if users avoid {@code non-env-processes} this way.

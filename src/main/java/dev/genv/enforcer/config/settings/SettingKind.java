@@ -95,6 +95,11 @@ public enum SettingKind {
                     + " /opt/bin/server,/opt/bin/worker@alice",
             value -> Optional.of(
                     entries(value).stream().map(ProtectedExecutable::parse).toList())),
+    CGROUPS(
+            "absolute paths of cgroups below the root, such as /kubepods.slice,/system.slice/slurmstepd.scope",
+            value -> Optional.of(entries(value))
+                    .filter(paths -> paths.stream()
+                            .allMatch(path -> path.matches("(?:/(?!\\.{1,2}(?:/|$))[^/\\p{Cntrl}]+)+/?")))),
     HOST_NAMES(
             "host names without ports, such as gpu-1.example.org,enforcer",
             value -> Optional.of(entries(value)).filter(names -> names.stream().allMatch(AllowedHosts::isName))),

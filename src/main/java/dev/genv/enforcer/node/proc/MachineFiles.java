@@ -197,7 +197,7 @@ public record MachineFiles(Path root) {
     }
 
     /** Returns the machine's id, boot and driver, each empty if it cannot be read. */
-    public MachineFacts facts(long beforeListing, long beforeState) {
+    public MachineFacts facts(Reading<String> cgroupRoot, long beforeListing, long beforeState) {
         return new MachineFacts(
                 text(() -> ProcFs.text(hostFiles().follow(Path.of("/etc/machine-id"), FileTree.Inspection.NONE))),
                 text(() -> ProcFs.text(root.resolve("sys/kernel/random/boot_id"))),
@@ -205,6 +205,7 @@ public record MachineFiles(Path root) {
                         .lines()
                         .findFirst()
                         .orElse(""),
+                cgroupRoot,
                 beforeListing,
                 beforeState);
     }

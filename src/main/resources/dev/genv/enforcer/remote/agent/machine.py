@@ -6,6 +6,7 @@ LARGEST_ENVIRON = 8 << 20
 LARGEST_CGROUP = 4096
 LARGEST_UID_MAP = 16 << 10
 LARGEST_PAGE = 64 << 10
+FIRST_CGROUP_NAMESPACE = "cgroup:[4026531835]"
 UNEXAMINED = failed("TIMEOUT", "its file cannot be examined")
 MOST_HOLDERS = 20
 
@@ -117,6 +118,12 @@ class Machine:
 
     def cgroup(self, pid):
         return read_file(self.path(pid, "cgroup"), LARGEST_CGROUP)
+
+    def cgroup_root(self):
+        """Returns the cgroup that the paths of cgroups begin at."""
+        if os.readlink(self.path("self", "ns/cgroup")) != FIRST_CGROUP_NAMESPACE:
+            raise OSError(errno.ENOENT, "this login is not in the host's cgroup namespace")
+        return "/"
 
     def namespace_pids(self, pid):
         return self.status(pid, b"NSpid")

@@ -148,7 +148,8 @@ def observe(machine):
     earlier, _ = state_facts(machine, machine.limit(request["lockTimeout"], 0.72), 0.62, False)
     ids = [etc + "/machine-id", os.path.dirname(etc) + "/var/lib/dbus/machine-id"]
     facts = {"machine": {"machineId": first_line(*ids), "bootId": machine.boot,
-                         "driver": first_line(machine.path("driver", "nvidia/version"))},
+                         "driver": first_line(machine.path("driver", "nvidia/version")),
+                         "cgroupRoot": reading(machine.cgroup_root)},
              "accounts": {name: reading(text_file, etc + "/" + name, request["omitted"][name]) for name in ("passwd", "subuid")},
              "programs": [reading(program_file, path) for path in request["programs"]]}
     facts["accounts"].update(configured=lookups(machine, request["users"], uid_of),
@@ -179,8 +180,9 @@ def shorten(facts):
 
     if is_too_long():
         facts["ancestors"] = []
-        for fact in facts["processes"]:
-            fact.update(cgroup=failed("SKIPPED"), uidMap=failed("SKIPPED"))
+        for part in ("uidMap", "cgroup") if is_too_long() else ():
+            for fact in facts["processes"] if is_too_long() else ():
+                fact[part] = failed("SKIPPED")
         if is_too_long() and len(to_json(facts["liveness"])) > LARGEST_LIVENESS:
             facts["liveness"] = {"processes": TOO_LONG, "kernels": {"files": [], "unsearched": TOO_LONG["reason"]}}
         for fact in facts["processes"] if is_too_long() else []:

@@ -46,7 +46,7 @@ class ChartSettingsTest {
     @TempDir
     Path folder;
 
-    /** Besides the mode, the chart sets no variable without a value, so the service's defaults apply. */
+    /** Besides the mode and the exempt cgroups, the chart sets no variable without a value, so the service's defaults apply. */
     @Test
     void defaultsEqualThoseOfTheService() throws Exception {
         var bare = Map.of(
@@ -54,6 +54,8 @@ class ChartSettingsTest {
                 "node-1",
                 "GENV_ENFORCER_MODE",
                 "audit",
+                "GENV_ENFORCER_EXEMPT_CGROUPS", // the pods of the cluster
+                "/kubepods.slice,/kubepods",
                 ALLOWED_HOSTS,
                 SERVICE_NAMES,
                 STATE_DIRECTORY, // the chart mounts it

@@ -2,6 +2,7 @@ package dev.genv.enforcer.config.settings;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import com.jcraft.jsch.JSch;
@@ -135,6 +136,20 @@ class SettingsTest {
                         new RuleConfig(
                                 RuleMode.ENFORCE,
                                 new Limits(38_146, Map.of("phd", 1024), Map.of("john", 512, "paul", 1536))));
+    }
+
+    @Test
+    void readsCgroups() throws InvalidSettingsException {
+        assertThat(read(Map.of("EXEMPT_CGROUPS", "/kubepods.slice, /system.slice/slurmstepd.scope/ /a:b@c"))
+                        .safety()
+                        .exemptCgroups())
+                .containsExactly("/kubepods.slice", "/system.slice/slurmstepd.scope/", "/a:b@c");
+        for (var invalid : List.of("kubepods", "/", "//", "/a//b", "/a/../b", "/..", "/./a", "/a,b")) {
+            assertThatThrownBy(() -> read(Map.of("EXEMPT_CGROUPS", invalid)))
+                    .as(invalid)
+                    .isInstanceOf(InvalidSettingsException.class)
+                    .hasMessageContaining("GENV_ENFORCER_EXEMPT_CGROUPS");
+        }
     }
 
     @Test

@@ -129,7 +129,7 @@ class NodeObservationFuzzTest {
                 file(now.devices()));
         var settings = new NodeBuilder(world.proc.root(), world.proc.root()).settings();
         var facts = new HostFacts(
-                new MachineFacts("", "", "", UPTIME, UPTIME),
+                new MachineFacts("", "", "", Reading.of("/"), UPTIME, UPTIME),
                 new AccessFacts(1, -1, AccessFacts.FIRST_PID_NAMESPACE, "", true),
                 new AccountFacts(
                         text(world.passwd()),

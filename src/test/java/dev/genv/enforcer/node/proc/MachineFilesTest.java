@@ -60,7 +60,7 @@ class MachineFilesTest {
     void readsTheMachineAndTheFirstLineOfTheDriver() throws IOException {
         Files.writeString(fake.hostRoot().resolve("etc/machine-id"), "0123456789abcdef0123456789abcdef\n");
         fake.writeDriver("NVRM version: NVIDIA\nGCC version: gcc\n");
-        var facts = machine.facts(1, 2);
+        var facts = machine.facts(Reading.of("/"), 1, 2);
         assertThat(facts.machineId()).isEqualTo("0123456789abcdef0123456789abcdef");
         assertThat(facts.driver()).isEqualTo("NVRM version: NVIDIA");
     }

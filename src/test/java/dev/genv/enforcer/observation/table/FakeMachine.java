@@ -49,6 +49,7 @@ class FakeMachine {
     Duration lockLimit = HANG;
     final List<ProtectedExecutable> programs = new ArrayList<>();
     final List<String> exempt = new ArrayList<>();
+    final List<String> exemptCgroups = new ArrayList<>();
     final List<ConfiguredGroup> groups = new ArrayList<>();
     boolean requireHostPid;
     boolean overwrittenIsOutside;
@@ -73,6 +74,7 @@ class FakeMachine {
         procRoot = proc.root();
         proc.writeSelf("000001ffffffffff", "");
         proc.pidNamespace(4026531836L);
+        proc.cgroupNamespace(4026531835L);
         proc.writeUptime(10_000_000);
         Files.writeString(procRoot.resolve("locks"), "");
         tool = new FakeNvidiaSmi(folder.resolve("bin")).gpus(2);
@@ -121,6 +123,7 @@ class FakeMachine {
                 .programs(programs.toArray(ProtectedExecutable[]::new))
                 .exempt(exempt.toArray(String[]::new))
                 .groups(groups)
+                .exemptCgroups(exemptCgroups)
                 .overwrittenIsOutside(overwrittenIsOutside);
         return (requireHostPid ? builder.requireHostPid() : builder).settings();
     }

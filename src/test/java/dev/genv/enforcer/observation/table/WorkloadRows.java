@@ -38,6 +38,16 @@ final class WorkloadRows {
             row("a container", machine -> cgroup(machine, "/system.slice/docker-" + ID + ".scope"))
                     .check(workload(
                             new Workload("/system.slice/docker-" + ID + ".scope", new Container(ID), null, null))),
+            row("a process of another allocator", machine -> {
+                        machine.exemptCgroups.add("/kubepods.slice");
+                        cgroup(machine, POD);
+                    })
+                    .check(seen -> assertThat(immunity(seen)).isEqualTo("EXEMPT_CGROUP")),
+            row("a cgroup that its user names like that of another allocator", machine -> {
+                        machine.exemptCgroups.add("/kubepods.slice");
+                        cgroup(machine, "/user.slice/user-1003.slice/user@1003.service" + POD);
+                    })
+                    .check(seen -> assertThat(immunity(seen)).isEqualTo("none")),
             row("a process of an account", _ -> {}).check(account("alice")),
             row("a cgroup that cannot be read", machine -> Files.delete(cgroup(machine)))
                     .check(WorkloadRows::assertUnknownWorkload),
@@ -111,6 +121,11 @@ final class WorkloadRows {
     private static Consumer<Snapshot> user(String name, Source by) {
         return observation ->
                 assertThat(observation.processes().getFirst().user()).isEqualTo(new User(name, by));
+    }
+
+    private static String immunity(Snapshot seen) {
+        var immunity = seen.processes().getFirst().immunity();
+        return immunity == null ? "none" : immunity.kind().name();
     }
 
     private static void cgroup(DescribedMachine machine, String path) throws IOException {

@@ -40,7 +40,7 @@ public final class SampleFacts {
                             -1, Reading.failed(Failure.ABSENT, ""), Reading.failed(Failure.DENIED, "not permitted")))));
 
     public static final HostFacts ALL = new HostFacts(
-            new MachineFacts("0123", "c0d43b84", "NVRM version: x", 360_000, 360_002),
+            new MachineFacts("0123", "c0d43b84", "NVRM version: x", Reading.of("/"), 360_000, 360_002),
             new AccessFacts(7, 0x1ffffffffffL, "pid:[4026531836]", "", true),
             new AccountFacts(
                     Reading.of(new AccountFacts.TextFile("1:2", bytes("root:x:0:0::/:/bin/sh\n"))),

@@ -76,7 +76,11 @@ public final class GpuProcessBuilder {
     }
 
     public GpuProcessBuilder immune(Immunity.Kind kind, String reason) {
-        immunity = new Immunity(kind, reason);
+        return immune(new Immunity(kind, reason));
+    }
+
+    public GpuProcessBuilder immune(Immunity its) {
+        immunity = its;
         return this;
     }
 

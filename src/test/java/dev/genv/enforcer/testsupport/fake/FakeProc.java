@@ -73,9 +73,18 @@ public final class FakeProc {
 
     /** Sets the inode of the service's PID namespace. */
     public void pidNamespace(long inode) throws IOException {
-        var link = Files.createDirectories(self().resolve("ns")).resolve("pid");
+        namespace("pid", inode);
+    }
+
+    /** The first one has the number 4026531835. */
+    public void cgroupNamespace(long inode) throws IOException {
+        namespace("cgroup", inode);
+    }
+
+    private void namespace(String kind, long inode) throws IOException {
+        var link = Files.createDirectories(self().resolve("ns")).resolve(kind);
         Files.deleteIfExists(link);
-        Files.createSymbolicLink(link, Path.of("pid:[%d]".formatted(inode)));
+        Files.createSymbolicLink(link, Path.of("%s:[%d]".formatted(kind, inode)));
     }
 
     private Path folder(String who) throws IOException {
