@@ -44,40 +44,35 @@ public final class PasswdFile {
 
     /** Parses group(5). */
     public static final class GroupFile {
-        /** A name, a password, a number, names of users. */
-        private static final Pattern GROUP = Pattern.compile("([^:+-][^:]*):[^:]*:([0-9]{1,10}):(.*)");
-
-        private static final Pattern PRIMARY = Pattern.compile("([^:]+):[^:]*:[0-9]+:([0-9]{1,10}):.*");
-
         private GroupFile() {}
 
         /** Returns the numbers of the groups by their names; the first line of each name counts. */
         public static Map<String, Long> numbers(String text) {
-            return groups(text)
-                    .collect(Collectors.toMap(
-                            line -> line.group(1), line -> Long.valueOf(line.group(2)), (first, _) -> first));
+            return lines(text)
+                    .collect(Collectors.toMap(group -> group[0], group -> Long.valueOf(group[2]), (first, _) -> first));
         }
 
-        /** Returns the numbers of all groups of a user; empty if passwd(5) has no such user. */
+        /** Returns the numbers of all groups of a user, the primary one first; empty if passwd(5) has no such user. */
         public static Optional<List<Long>> ofUser(String user, String passwd, String text) {
-            return passwd.lines()
-                    .map(PRIMARY::matcher)
-                    .filter(line -> line.matches() && line.group(1).equals(user))
+            return lines(passwd)
+                    .filter(account -> account[0].equals(user) && account[3].matches("[0-9]{1,10}"))
                     .findFirst()
-                    .map(line -> Stream.concat(
-                                    Stream.of(line.group(2)),
-                                    groups(text)
-                                            .filter(group -> List.of(
-                                                            group.group(3).split(","))
-                                                    .contains(user))
-                                            .map(group -> group.group(2)))
+                    .map(account -> Stream.concat(
+                                    Stream.of(account[3]),
+                                    lines(text)
+                                            .filter(group ->
+                                                    List.of(group[3].split(",")).contains(user))
+                                            .map(group -> group[2]))
                             .map(Long::valueOf)
                             .distinct()
                             .toList());
         }
 
-        private static Stream<Matcher> groups(String text) {
-            return text.lines().map(GROUP::matcher).filter(Matcher::matches);
+        /** Returns the fields of the lines that have a number, and of no line that includes others of a directory service. */
+        private static Stream<String[]> lines(String text) {
+            return text.lines()
+                    .map(line -> line.split(":", -1))
+                    .filter(line -> line.length > 3 && line[0].matches("[^+-].*") && line[2].matches("[0-9]{1,10}"));
         }
     }
 

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -32,16 +33,17 @@ record ExemptCgroups(List<String> prefixes, Reading<String> root) {
     /** Returns why a process in a cgroup, see cgroups(7), is never terminated; null if it may be. */
     @Nullable
     Immunity immunity(Reading<Bytes> cgroup) {
-        return prefixes.isEmpty()
-                ? null
-                : switch (cgroup) {
-                    case Reading.Failed<Bytes>(var _, var reason) -> perhaps(reason);
-                    case Reading.Value<Bytes>(var content) ->
-                        switch (root) {
-                            case Reading.Failed<String>(var _, var reason) -> perhaps(reason);
-                            case Reading.Value<String>(var top) -> immunity(content, names(top));
-                        };
-                };
+        if (prefixes.isEmpty()) {
+            return null;
+        }
+        return switch (root.flatMap(top -> cgroup.flatMap(content -> Reading.of(places(content, names(top)))))) {
+            case Reading.Failed<Set<Place>>(var _, var reason) -> perhaps(reason);
+            case Reading.Value<Set<Place>>(var places) when places.contains(Place.USERS) -> null;
+            case Reading.Value<Set<Place>>(var places)
+            when places.contains(Place.EXEMPT) ->
+                new Immunity(Immunity.Kind.EXEMPT_CGROUP, "another allocator runs it: its cgroup is exempt");
+            case Reading.Value<Set<Place>>(var places) -> places.equals(Set.of(Place.OTHER)) ? null : perhaps("");
+        };
     }
 
     private static Immunity perhaps(String reason) {
@@ -51,10 +53,10 @@ record ExemptCgroups(List<String> prefixes, Reading<String> root) {
                 false);
     }
 
-    private @Nullable Immunity immunity(Bytes content, List<String> top) {
+    /** Returns where the hierarchies that count show a process. */
+    private Set<Place> places(Bytes content, List<String> top) {
         var isWhole = content.length() < ProcessFacts.LARGEST_CGROUP;
         var lines = content.text().lines().toList();
-        var hasUnified = !lines.isEmpty() && lines.getLast().startsWith(UNIFIED); // the kernel writes it last
         var places = EnumSet.noneOf(Place.class);
         for (var i = 0; i < lines.size(); i++) {
             var line = lines.get(i);
@@ -65,12 +67,10 @@ record ExemptCgroups(List<String> prefixes, Reading<String> root) {
                 places.add(place);
             }
         }
-        if (places.contains(Place.USERS)) {
-            return null;
+        if (!isWhole && !lines.getLast().startsWith(UNIFIED)) { // the kernel writes that line last
+            places.add(Place.UNKNOWN);
         }
-        return places.contains(Place.EXEMPT)
-                ? new Immunity(Immunity.Kind.EXEMPT_CGROUP, "another allocator runs it: its cgroup is exempt")
-                : places.isEmpty() || places.contains(Place.UNKNOWN) || !(isWhole || hasUnified) ? perhaps("") : null;
+        return places;
     }
 
     private enum Place {

@@ -6,7 +6,6 @@ import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Accounts.Groups;
 import dev.genv.enforcer.model.ProblemCode;
-import dev.genv.enforcer.observation.NameService.Found;
 import dev.genv.enforcer.observation.NameService.Pause;
 import java.util.Collection;
 import java.util.Collections;
@@ -44,7 +43,7 @@ public final class GroupReader {
     private final Questions groups = new Questions();
     private final Questions users = new Questions();
     private final Pause pause = new Pause(MOST_DOUBLINGS);
-    private final Map<String, Found> numbers = new HashMap<>();
+    private final Map<String, Long> numbers = new HashMap<>();
     private final Map<String, Map<Long, Long>> memberships = new HashMap<>();
     private long now;
 
@@ -62,7 +61,7 @@ public final class GroupReader {
      * @param numbers the groups by their names
      * @param memberships when each user was last found in each group, by the name of the user and the number of the group
      */
-    public record KnownGroups(Map<String, Found> numbers, Map<String, Map<Long, Long>> memberships) {
+    public record KnownGroups(Map<String, Long> numbers, Map<String, Map<Long, Long>> memberships) {
         static final KnownGroups NONE = new KnownGroups(Map.of(), Map.of());
 
         public KnownGroups {
@@ -84,15 +83,12 @@ public final class GroupReader {
         List<String> next(Collection<String> names, Set<String> known, long now) {
             askedAt.keySet().retainAll(Set.copyOf(names));
             asked = names.stream()
-                    .filter(name -> Math.abs(now - askedAt(name)) >= (known.contains(name) ? HOUR : MINUTE))
-                    .sorted(Comparator.comparingLong(this::askedAt))
+                    .filter(name ->
+                            Math.abs(now - askedAt.getOrDefault(name, -DAY)) >= (known.contains(name) ? HOUR : MINUTE))
+                    .sorted(Comparator.comparingLong(name -> askedAt.getOrDefault(name, -DAY)))
                     .limit(MOST_ASKED)
                     .toList();
             return asked;
-        }
-
-        private long askedAt(String name) {
-            return askedAt.getOrDefault(name, -DAY);
         }
 
         /** Takes over the answers, and returns the last failure of the name service. */
@@ -125,8 +121,7 @@ public final class GroupReader {
         }
         now = at;
         if (!groups.asked.isEmpty() || !users.asked.isEmpty()) {
-            var ofGroups =
-                    groups.learn(facts.groups(), now, (group, number) -> numbers.put(group, new Found(number, now)));
+            var ofGroups = groups.learn(facts.groups(), now, (group, number) -> numbers.put(group, number));
             var ofUsers = users.learn(facts.memberships(), now, (user, theirs) -> {
                 var all = memberships.computeIfAbsent(user, _ -> new HashMap<>());
                 all.values().removeIf(last -> now - last >= DAY);
@@ -179,8 +174,7 @@ public final class GroupReader {
     Groups resolve(Findings findings) {
         var all = new HashMap<String, Optional<Long>>();
         for (var each : configured) {
-            var number = Accounts.numberIn(each.group)
-                    .or(() -> Optional.ofNullable(numbers.get(each.group)).map(Found::uid));
+            var number = Accounts.numberIn(each.group).or(() -> Optional.ofNullable(numbers.get(each.group)));
             all.put(each.group, number);
             if (number.isEmpty()) {
                 findings.add(

@@ -7,10 +7,7 @@ import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.policy.Plan.HostProblem;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Collections;
-import java.util.EnumMap;
-import java.util.List;
+import java.util.Comparator;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.stream.Stream;
@@ -79,15 +76,24 @@ public record RuleConfig(RuleMode mode, Limits limits) {
          * @param group whether this user is in a group that has a limit
          */
         public UserLimit limitFor(Function<String, Match> user, Function<String, Match> group) {
-            var own = LargestLimit.of(perUser, user);
-            if (own.known != null || !own.perhaps.isEmpty()) {
-                return own.known == null ? new UserLimit.Unknown() : new UserLimit.Known(own.known);
+            var own = largest(perUser, user, Match.YES);
+            var ofGroups = largest(perGroup, group, Match.YES);
+            var perhaps = largest(own == null ? perGroup : Map.of(), group, Match.UNKNOWN);
+            if ((own == null && largest(perUser, user, Match.UNKNOWN) != null)
+                    || (perhaps != null && (ofGroups == null || perhaps > ofGroups))) {
+                return new UserLimit.Unknown();
             }
-            var ofGroups = LargestLimit.of(perGroup, group);
-            var limit = ofGroups.known == null ? general : ofGroups.known;
-            return ofGroups.perhaps.stream().anyMatch(other -> ofGroups.isChangedBy(other, limit))
-                    ? new UserLimit.Unknown()
-                    : limit == null ? new UserLimit.None() : new UserLimit.Known(limit);
+            var limit = own != null ? own : ofGroups != null ? ofGroups : general;
+            return limit == null ? new UserLimit.None() : new UserLimit.Known(limit);
+        }
+
+        private static @Nullable Integer largest(
+                Map<String, Integer> limits, Function<String, Match> match, Match wanted) {
+            return limits.entrySet().stream()
+                    .filter(limit -> match.apply(limit.getKey()) == wanted)
+                    .map(Map.Entry::getValue)
+                    .max(Comparator.naturalOrder())
+                    .orElse(null);
         }
 
         /** Whether a user with so much may exceed an unknown limit. */
@@ -95,28 +101,6 @@ public record RuleConfig(RuleMode mode, Limits limits) {
             return Stream.of(Stream.ofNullable(general), perGroup.values().stream(), perUser.values().stream())
                     .flatMap(Function.identity())
                     .anyMatch(limit -> held > limit);
-        }
-
-        /**
-         * The largest of the limits that are a user's.
-         *
-         * @param known null if none is known to be
-         * @param perhaps those of which it is unknown
-         */
-        private record LargestLimit(@Nullable Integer known, List<Integer> perhaps) {
-            static LargestLimit of(Map<String, Integer> limits, Function<String, Match> match) {
-                var its = new EnumMap<Match, List<Integer>>(Match.class);
-                limits.forEach((name, limit) -> its.computeIfAbsent(match.apply(name), _ -> new ArrayList<>())
-                        .add(limit));
-                var known = its.getOrDefault(Match.YES, List.of());
-                return new LargestLimit(
-                        known.isEmpty() ? null : Collections.max(known), its.getOrDefault(Match.UNKNOWN, List.of()));
-            }
-
-            /** Whether another one would change this limit, which counts without it. */
-            boolean isChangedBy(Integer other, @Nullable Integer limit) {
-                return known == null ? !other.equals(limit) : other > known;
-            }
         }
 
         /**

@@ -59,7 +59,10 @@ class RestartTest extends StoreFixture {
     void accountsAreRememberedOverAReboot() throws IOException {
         var found = Map.of("svc-infer", new Found(70_011, 1_800_000_000));
         var accounts = new KnownAccounts(
-                "0123456789abcdef", found, found, new KnownGroups(found, Map.of("alice", Map.of(600L, 5L))));
+                "0123456789abcdef",
+                found,
+                found,
+                new KnownGroups(Map.of("phd", 600L), Map.of("alice", Map.of(600L, 5L))));
         cycle();
         node.restore(new Remembered(accounts));
         cycle();

@@ -14,6 +14,7 @@ import dev.genv.enforcer.model.Device;
 import dev.genv.enforcer.model.Device.Attachment;
 import dev.genv.enforcer.model.Device.HostDevice;
 import dev.genv.enforcer.model.Environment;
+import dev.genv.enforcer.model.Fleet;
 import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.GpuProcess.DeviceUsage;
 import dev.genv.enforcer.model.HostUsers;
@@ -95,8 +96,8 @@ public class UsersResource {
         /** Returns the view; empty if neither a host nor a violation knows the user. */
         static Optional<UserView> of(
                 String user, Policy policy, ViolationRegistry registry, Optional<CycleReport> latest) {
-            var hosts = latest.stream()
-                    .flatMap(report -> report.fleet().snapshots().stream())
+            var fleet = latest.map(CycleReport::fleet).orElseGet(() -> new Fleet(List.of(), false));
+            var hosts = fleet.snapshots().stream()
                     .map(host -> new UserOnHost(user, host))
                     .toList();
             Predicate<ViolationRecord> isOfUser = entry -> entry.violation().isOfUser(user);
@@ -113,10 +114,7 @@ public class UsersResource {
                             limited -> limited.equals(user)
                                     ? Match.YES
                                     : Match.any(hosts.stream().flatMap(host -> host.match(limited))),
-                            group -> latest.map(report -> report.fleet()
-                                            .isInGroup(
-                                                    group, user, hosts.stream().flatMap(host -> host.isIn(group))))
-                                    .orElse(Match.UNKNOWN));
+                            group -> fleet.isInGroup(group, user, hosts.stream().flatMap(host -> host.isIn(group))));
             var held = hosts.stream()
                     .flatMap(UserOnHost::devices)
                     .filter(AttachedView::counted)

@@ -14,6 +14,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import java.util.function.Predicate;
 
 /** The settings that the rules declare. A mapping of SmallRye Config is static, so they are read by their names. */
 public final class RuleSettings {
@@ -42,21 +45,28 @@ public final class RuleSettings {
 
     /** Returns the users who have limits of their own. */
     public static List<ConfiguredUser> limitedUsers(Map<RuleDefinition, RuleConfig> configs) {
-        return configs.entrySet().stream()
-                .flatMap(rule -> rule.getKey().settings().stream()
-                        .filter(setting -> setting.kind().isOfUsers())
-                        .flatMap(setting -> rule.getValue().limits().perUser().keySet().stream()
-                                .map(user -> new ConfiguredUser(user, variableOf(setting), false))))
-                .toList();
+        return limited(
+                configs,
+                RuleSetting.Kind::isOfUsers,
+                Limits::perUser,
+                (user, variable) -> new ConfiguredUser(user, variable, false));
     }
 
     /** Returns the groups that have limits. */
     public static List<ConfiguredGroup> limitedGroups(Map<RuleDefinition, RuleConfig> configs) {
+        return limited(configs, RuleSetting.Kind::isOfGroups, Limits::perGroup, ConfiguredGroup::new);
+    }
+
+    private static <T> List<T> limited(
+            Map<RuleDefinition, RuleConfig> configs,
+            Predicate<RuleSetting.Kind> kind,
+            Function<Limits, Map<String, Integer>> limits,
+            BiFunction<String, String, T> form) {
         return configs.entrySet().stream()
                 .flatMap(rule -> rule.getKey().settings().stream()
-                        .filter(setting -> setting.kind().isOfGroups())
-                        .flatMap(setting -> rule.getValue().limits().perGroup().keySet().stream()
-                                .map(group -> new ConfiguredGroup(group, variableOf(setting)))))
+                        .filter(setting -> kind.test(setting.kind()))
+                        .flatMap(setting -> limits.apply(rule.getValue().limits()).keySet().stream()
+                                .map(name -> form.apply(name, variableOf(setting)))))
                 .toList();
     }
 
