@@ -186,7 +186,7 @@ public record Snapshot(
      * @param missingPrivileges the privileges that the service lacks here, such as {@code SYS_PTRACE}; each is also a problem that says
      *     how to grant it
      * @param readOnlyReason why no action may be executed on this host; null if actions may be executed
-     * @param accounts those that are known; none if they could not be read
+     * @param accounts those that are known, by an earlier observation if the host does not answer; none if they could never be read
      * @param devices the status of each device, if nvidia-smi was asked for it and knows it
      */
     public record HostDetails(
@@ -254,6 +254,20 @@ public record Snapshot(
                 }
             }
             return utilization;
+        }
+
+        /** Creates those of a host that does not answer, whose accounts and groups stay as it last showed them. */
+        public static HostDetails unseen(HostDetails last, Duration waited) {
+            return new HostDetails(
+                    new Answer(false, last.answer.last, waited),
+                    null,
+                    0,
+                    Set.of(),
+                    List.of(),
+                    null,
+                    last.accounts,
+                    List.of(),
+                    Shown.NOTHING);
         }
 
         /** Returns them with when the host answered last, and how long that took. */

@@ -7,7 +7,6 @@ import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.HostDetails;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -28,7 +27,7 @@ public final class HostWorkers {
     private final Duration timeout;
     private final Ticker ticker;
     private final DuplicateHosts duplicateHosts = new DuplicateHosts();
-    private final Map<String, Instant> lastObserved = new HashMap<>();
+    private final Map<String, HostDetails> lastObserved = new HashMap<>();
     private volatile Map<String, HostWorker> byName = Map.of();
 
     /** @param timeout the time limit of an observation */
@@ -79,13 +78,13 @@ public final class HostWorkers {
         var host = answer.host();
         var snapshot = answer.value();
         if (snapshot != null) {
-            lastObserved.put(
-                    host, Objects.requireNonNull(snapshot.details().answer().last()));
+            lastObserved.put(host, snapshot.details());
             return snapshot;
         }
         var why = Objects.requireNonNull(answer.failure());
         var problem = new Problem(why.code(), String.valueOf(why.getMessage()));
-        return Snapshot.unseen(host, problem).with(HostDetails.NONE.with(lastObserved.get(host), answer.waited()));
+        return Snapshot.unseen(host, problem)
+                .with(HostDetails.unseen(lastObserved.getOrDefault(host, HostDetails.NONE), answer.waited()));
     }
 
     /** Updates the workers to the current hosts, and abandons those of hosts that are no longer configured. */

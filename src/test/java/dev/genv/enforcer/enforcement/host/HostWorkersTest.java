@@ -18,6 +18,7 @@ import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -39,6 +40,21 @@ class HostWorkersTest {
     private final CompletableFuture<Boolean> release = new CompletableFuture<>();
     private final FakeHost fine = new FakeHost(host("fine").with(env("a")));
     private final FakeHost other = new FakeHost(host("other").with(env("b")));
+
+    /** Otherwise a limit would change while a host does not answer. */
+    @Test
+    void keepsTheAccountsOfAHostThatDoesNotAnswer() throws InterruptedException {
+        hosts.add(other.setAccounts(Map.of("alice", 1001L)));
+        assertThat(collect().getLast().details().accounts().uidOf("alice")).hasValue(1001L);
+        other.observeWith(() -> {
+            throw new UnreachableException(ProblemCode.HOST_UNREACHABLE, "it does not answer");
+        });
+        for (var i = 0; i < 2; i++) {
+            var seen = collect().getLast();
+            assertThat(seen.isReached()).isFalse();
+            assertThat(seen.details().accounts().uidOf("alice")).hasValue(1001L);
+        }
+    }
 
     @Test
     void reportsWhyAHostWasNotReached() throws InterruptedException {
