@@ -16,6 +16,7 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.Ternary;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
 import dev.genv.enforcer.policy.Plan.HostProblem;
@@ -221,11 +222,12 @@ public final class Gate {
                                 .filter(device -> cause.devices().contains(device))
                                 .anyMatch(device -> process.uses(device)
                                         && wouldRunOn(process, environment, device)
-                                        && !canTerminate(host, process))))
+                                        && (!canTerminate(host, process)
+                                                || process.isOfOtherAllocator() != Ternary.NO))))
                 .findFirst()
                 .map(process -> new Verdict.Never(
                         Outcome.SKIPPED_PRIVILEGE,
-                        "the service lacks a privilege to terminate process %d, which would run on"
+                        "the service may not terminate process %d, which would run on"
                                 .formatted(process.pid())));
     }
 

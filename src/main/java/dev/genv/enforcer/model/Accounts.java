@@ -94,13 +94,13 @@ public final class Accounts {
     }
 
     /**
-     * Whether a user is in a group, by the name if there is such an account, or else by the accounts of the uid.
+     * Whether a user is in a group, by all accounts of the uid: that of the name if there is such an account.
      *
      * @param group its name or its number
      * @param uid null if it is unknown
      */
     public Match isIn(String group, String user, @Nullable Long uid) {
-        var names = uidOf(user).isPresent() ? Set.of(nameOf(user)) : uid == null ? Set.<String>of() : namesOf(uid);
+        var names = uidOf(user).or(() -> Optional.ofNullable(uid)).map(this::namesOf).orElse(Set.of());
         return names.isEmpty() ? Match.UNKNOWN : Match.any(names.stream().map(name -> groups.match(group, name)));
     }
 
@@ -109,21 +109,27 @@ public final class Accounts {
      *
      * @param configured the numbers (gids) of the groups that settings name; empty for one that is not found, of which that proves nothing
      * @param ofUsers the numbers of the groups in which accounts are, by the names of the accounts; without those of whom it is unknown
+     * @param earlier the same of groups that an earlier answer had and the last one has not
      */
-    public record Groups(Map<String, Optional<Long>> configured, Map<String, Set<Long>> ofUsers) {
-        public static final Groups NONE = new Groups(Map.of(), Map.of());
+    public record Groups(
+            Map<String, Optional<Long>> configured, Map<String, Set<Long>> ofUsers, Map<String, Set<Long>> earlier) {
+        public static final Groups NONE = new Groups(Map.of(), Map.of(), Map.of());
 
         public Groups {
             configured = Map.copyOf(configured);
             ofUsers = Map.copyOf(ofUsers);
+            earlier = Map.copyOf(earlier);
         }
 
         private Match match(String group, String name) {
             var number = configured.containsKey(group) ? configured.get(group) : numberIn(group);
             var theirs = ofUsers.get(name);
-            return number == null || number.isEmpty() || theirs == null
-                    ? Match.UNKNOWN
-                    : theirs.contains(number.get()) ? Match.YES : Match.NO;
+            if (number == null || number.isEmpty() || theirs == null) {
+                return Match.UNKNOWN;
+            }
+            return theirs.contains(number.get())
+                    ? Match.YES
+                    : earlier.getOrDefault(name, Set.of()).contains(number.get()) ? Match.UNKNOWN : Match.NO;
         }
     }
 

@@ -56,7 +56,7 @@ record ExemptCgroups(List<String> prefixes, Reading<String> root) {
     /** Returns where the hierarchies that count show a process. */
     private Set<Place> places(Bytes content, List<String> top) {
         var isWhole = content.length() < ProcessFacts.LARGEST_CGROUP;
-        var lines = content.text().lines().toList();
+        var lines = Workloads.lines(content.text());
         var places = EnumSet.noneOf(Place.class);
         for (var i = 0; i < lines.size(); i++) {
             var line = lines.get(i);

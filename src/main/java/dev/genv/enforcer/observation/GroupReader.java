@@ -35,8 +35,9 @@ public final class GroupReader {
     private static final int MOST_KNOWN = 1_000;
 
     private static final long TICKS = 100;
-    private static final long MINUTE = NameService.MINUTE / TICKS;
-    private static final long HOUR = NameService.HOUR / TICKS;
+    /** A change of the groups is known before the usual grace period is over. */
+    private static final long AGAIN = 20;
+
     private static final long DAY = NameService.DAY / TICKS;
 
     private final List<ConfiguredGroup> configured;
@@ -79,12 +80,11 @@ public final class GroupReader {
         private final Map<String, Long> askedAt = new HashMap<>();
         private List<String> asked = List.of();
 
-        /** Returns what to ask for now: once an hour what is known, and each minute what is not. */
-        List<String> next(Collection<String> names, Set<String> known, long now) {
+        /** Returns what to ask for now. */
+        List<String> next(Collection<String> names, long now) {
             askedAt.keySet().retainAll(Set.copyOf(names));
             asked = names.stream()
-                    .filter(name ->
-                            Math.abs(now - askedAt.getOrDefault(name, -DAY)) >= (known.contains(name) ? HOUR : MINUTE))
+                    .filter(name -> Math.abs(now - askedAt.getOrDefault(name, -DAY)) >= AGAIN)
                     .sorted(Comparator.comparingLong(name -> askedAt.getOrDefault(name, -DAY)))
                     .limit(MOST_ASKED)
                     .toList();
@@ -138,7 +138,7 @@ public final class GroupReader {
                 .map(ConfiguredGroup::group)
                 .filter(group -> Accounts.numberIn(group).isEmpty())
                 .distinct();
-        return groups.next(pause.isOver(now * TICKS) ? names.toList() : List.of(), numbers.keySet(), now);
+        return groups.next(pause.isOver(now * TICKS) ? names.toList() : List.of(), now);
     }
 
     /**
@@ -167,7 +167,7 @@ public final class GroupReader {
                 .entrySet()
                 .removeIf(user -> !those.contains(user.getKey())
                         && (isFull || now - Collections.max(user.getValue().values()) >= DAY));
-        return users.next(pause.isOver(now * TICKS) ? names : List.of(), memberships.keySet(), now);
+        return users.next(pause.isOver(now * TICKS) ? names : List.of(), now);
     }
 
     /** Returns what is known, and reports the groups that are not found. */
@@ -186,9 +186,18 @@ public final class GroupReader {
         return new Groups(
                 all,
                 memberships.entrySet().stream()
-                        .collect(Collectors.toMap(
-                                Map.Entry::getKey,
-                                user -> Set.copyOf(user.getValue().keySet()))));
+                        .collect(Collectors.toMap(Map.Entry::getKey, user -> groups(user.getValue(), true))),
+                memberships.entrySet().stream()
+                        .collect(Collectors.toMap(Map.Entry::getKey, user -> groups(user.getValue(), false))));
+    }
+
+    /** Returns the groups of the last answer, or those of earlier ones. */
+    private static Set<Long> groups(Map<Long, Long> lastFound, boolean areOfLastAnswer) {
+        var last = lastFound.values().stream().max(Comparator.naturalOrder());
+        return lastFound.entrySet().stream()
+                .filter(group -> last.filter(group.getValue()::equals).isPresent() == areOfLastAnswer)
+                .map(Map.Entry::getKey)
+                .collect(Collectors.toUnmodifiableSet());
     }
 
     /** Returns what was found, to continue in another run of the service. */

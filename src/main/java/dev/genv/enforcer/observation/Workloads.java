@@ -9,6 +9,7 @@ import dev.genv.enforcer.model.GpuProcess.Workload.Pod;
 import dev.genv.enforcer.model.GpuProcess.Workload.SlurmJob;
 import dev.genv.enforcer.model.SafeText;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
@@ -78,15 +79,18 @@ final class Workloads {
         var isWhole = content.length() < ProcessFacts.LARGEST_CGROUP;
         // The first names of a path count even if the last ones are missing.
         var text = content.text();
-        var lines = (isWhole ? text : text.substring(0, Math.max(text.lastIndexOf('/'), 0)))
-                .lines()
-                .toList();
+        var lines = lines(isWhole ? text : text.substring(0, Math.max(text.lastIndexOf('/'), 0)));
         var hasAllLines = isWhole || (!lines.isEmpty() && lines.getLast().startsWith(UNIFIED));
         var found = IntStream.range(0, lines.size())
                 .mapToObj(i -> ofLine(lines.get(i), isWhole || i < lines.size() - 1))
                 .reduce(Workloads::combine)
                 .orElse(Workload.UNKNOWN);
         return hasAllLines ? found : combine(found, Workload.UNKNOWN);
+    }
+
+    /** The name of a cgroup can contain every character but this one and a slash. */
+    static List<String> lines(String cgroup) {
+        return Stream.of(cgroup.split("\n", -1)).filter(line -> !line.isEmpty()).toList();
     }
 
     private static Workload ofLine(String line, boolean isWhole) {

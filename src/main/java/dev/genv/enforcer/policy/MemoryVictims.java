@@ -5,6 +5,7 @@ import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.model.Ternary;
 import dev.genv.enforcer.policy.Rule.ExpectedExits;
 import java.math.BigInteger;
 import java.util.ArrayList;
@@ -195,7 +196,10 @@ public final class MemoryVictims {
                 var isKnown =
                         process.uid() == null || process.owner() != null; // a plan for a client knows no uids at all
                 // An excused process may be of another environment.
-                if (process.uses(device) && !process.isExcusedOn(device) && isKnown) {
+                if (process.uses(device)
+                        && !process.isExcusedOn(device)
+                        && isKnown
+                        && process.isOfOtherAllocator() == Ternary.NO) {
                     var memory = Objects.requireNonNullElse(process.memoryOn(device), Memory.ZERO);
                     byUser.computeIfAbsent(process.owner(), _ -> new ArrayList<>())
                             .add(new MemoryUse(snapshot.host(), process, memory));

@@ -181,11 +181,11 @@ class UserLimitsTest {
         var numbers = Map.of("phd", 600L, "undergrad", 601L, "users", 100L);
         var configured = Map.of("phd", Optional.of(600L), "undergrad", Optional.of(601L));
         if (groups == null) {
-            return KNOWN.withGroups(new Groups(configured, Map.of()));
+            return KNOWN.withGroups(new Groups(configured, Map.of(), Map.of()));
         }
         var theirs = Stream.of(groups.split(" ")).map(numbers::get).collect(Collectors.toSet());
         return new Accounts(Map.of("alice", 5000L))
-                .withGroups(new Groups(configured, groups.equals("?") ? Map.of() : Map.of("alice", theirs)));
+                .withGroups(new Groups(configured, groups.equals("?") ? Map.of() : Map.of("alice", theirs), Map.of()));
     }
 
     private static Accounts accounts(String limited, @Nullable Long found) {

@@ -6,6 +6,7 @@ import dev.genv.enforcer.linux.FileCalls;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -16,10 +17,14 @@ import org.jspecify.annotations.Nullable;
  */
 public final class CgroupRoot {
     /** PROC_CGROUP_INIT_INO of linux/proc_ns.h. */
+    /** After a failure. The search may have to look at many directories. */
+    private static final Duration AGAIN = Duration.ofMinutes(1);
+
     private static final String FIRST_NAMESPACE = "cgroup:[4026531835]";
 
     private final Path proc;
     private @Nullable Reading<String> found;
+    private long foundAt;
 
     public CgroupRoot(Path proc) {
         this.proc = proc;
@@ -27,18 +32,17 @@ public final class CgroupRoot {
 
     /** Returns the path; {@link Failure#ABSENT} also if the machine does not use version 2 of cgroups only. */
     public Reading<String> read() {
-        if (found == null) {
-            var now = ProcFs.reading(() -> Files.readSymbolicLink(proc.resolve("self/ns/cgroup"))
+        var last = found;
+        if (last == null || (last instanceof Reading.Failed<String> && System.nanoTime() - foundAt > AGAIN.toNanos())) {
+            last = ProcFs.reading(() -> Files.readSymbolicLink(proc.resolve("self/ns/cgroup"))
                             .toString()
                             .equals(FIRST_NAMESPACE)
                     ? Reading.of("/")
                     : search());
-            if (now instanceof Reading.Failed<String>) {
-                return now;
-            }
-            found = now;
+            found = last;
+            foundAt = System.nanoTime();
         }
-        return found;
+        return last;
     }
 
     /** Only below directories of root: users create any number of others. */

@@ -240,18 +240,21 @@ public final class Hangable {
         }
 
         private synchronized @Nullable UnansweredException awaitResults() throws InterruptedException {
-            var isPatient = isPatient();
-            var limit = limit(isPatient);
             var answered = 0;
             var waits = 0;
             try {
                 while (!isOver) {
-                    TimeUnit.NANOSECONDS.timedWait(this, limit / WAITS);
+                    var isPatient = isPatient();
+                    var pause = limit(isPatient) / WAITS;
+                    TimeUnit.NANOSECONDS.timedWait(this, pause);
                     // On a slow machine, its thread may begin late.
-                    waits = hasBegun && results.size() == answered ? waits + 1 : 0;
-                    answered = results.size();
-                    if (waits >= WAITS && !isOver) {
-                        return silent(limit, isPatient);
+                    if (!hasBegun || results.size() > answered || isOver) {
+                        answered = results.size();
+                        waits = 0;
+                    } else if (++waits < WAITS) {
+                        silentNanos.addAndGet(pause); // also of a call that answers later
+                    } else {
+                        return silent(pause, isPatient);
                     }
                 }
             } finally {

@@ -22,11 +22,11 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -56,7 +56,7 @@ final class KnownPrograms implements AutoCloseable {
 
     private final ProcFs proc;
     private final int most;
-    private final Map<Integer, KnownProgram> programs = new HashMap<>();
+    private final Map<Integer, KnownProgram> programs = new ConcurrentHashMap<>();
 
     /** @param proc of another directory than {@code /proc}, as in tests, no process is known */
     KnownPrograms(ProcFs proc) {
@@ -126,6 +126,9 @@ final class KnownPrograms implements AutoCloseable {
          */
         Optional<ProcessFacts> readAgain(byte[] buffer) {
             synchronized (this) {
+                if (isForgotten) {
+                    return Optional.empty();
+                }
                 isRead = true;
             }
             try {

@@ -200,9 +200,18 @@ public final class ProcFs {
         }
     }
 
-    /** Returns the first bytes of its {@code cgroup}. */
-    byte[] cgroup(int pid, int limit) throws IOException {
-        return read(file(pid, "cgroup"), limit);
+    /** Returns the folder of a thread that still runs. */
+    Path runningThread(int pid) throws IOException {
+        for (var thread : threads(pid)) {
+            try {
+                if (!stat(read(thread.resolve("stat"), LARGEST_OTHER)).hasEnded()) {
+                    return thread;
+                }
+            } catch (NoSuchFileException e) {
+                // The next one may still run.
+            }
+        }
+        throw new NoSuchFileException("no thread of process " + pid + " runs");
     }
 
     /**

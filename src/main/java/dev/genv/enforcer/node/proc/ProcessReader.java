@@ -7,6 +7,7 @@ import dev.genv.enforcer.host.HostFacts.ProcessFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.EnvironFacts.ThreadStats;
 import dev.genv.enforcer.host.HostFacts.ProcessFacts.ParentFacts;
+import dev.genv.enforcer.host.HostFacts.ProcessFacts.ProgramFile;
 import dev.genv.enforcer.host.Reading;
 import dev.genv.enforcer.host.Reading.Failure;
 import dev.genv.enforcer.linux.Environ;
@@ -230,8 +231,8 @@ public final class ProcessReader implements AutoCloseable {
                 process.stat,
                 process.uid,
                 owner == null ? unread() : withEnviron ? reading(() -> environ(id, owner, stat.get())) : NO_TIME,
-                withProgram ? reading(() -> ProgramFiles.ofProcess(proc, pid)) : ProcessFacts.skipped(),
-                withProgram ? cgroup(pid) : ProcessFacts.skipped(),
+                withProgram ? program(pid, owner) : ProcessFacts.skipped(),
+                withProgram ? cgroup(pid, owner, stat.get()) : ProcessFacts.skipped(),
                 process.namespacePids,
                 withProgram ? Reading.of(parent(stat.get().relations().parent())) : ProcessFacts.skipped(),
                 withProgram ? uidMap(pid) : ProcessFacts.skipped(),
@@ -243,11 +244,21 @@ public final class ProcessReader implements AutoCloseable {
         return new ParentFacts(
                 pid,
                 uid,
-                uid.equals(Reading.of(0L)) ? reading(() -> ProgramFiles.ofProcess(proc, pid)) : ProcessFacts.skipped());
+                uid.equals(Reading.of(0L)) ? program(pid, 0L) : ProcessFacts.skipped());
     }
 
-    private Reading<Bytes> cgroup(int pid) {
-        return reading(() -> Reading.of(Bytes.of(proc.cgroup(pid, ProcessFacts.LARGEST_CGROUP))));
+    private Reading<ProgramFile> program(int pid, @Nullable Long uid) {
+        return reading(() -> proc.guardedStat(pid, uid, () -> ProgramFiles.ofProcess(proc, pid)));
+    }
+
+    /** With version 1 of cgroups, a first thread that has exited is in the root of each hierarchy. */
+    private Reading<Bytes> cgroup(int pid, @Nullable Long uid, ProcStat stat) {
+        return reading(() -> {
+            var folder = stat.hasEnded()
+                    ? proc.guardedStat(pid, uid, () -> proc.runningThread(pid))
+                    : proc.folder(pid);
+            return Reading.of(Bytes.of(ProcFs.read(folder.resolve("cgroup"), ProcessFacts.LARGEST_CGROUP)));
+        });
     }
 
     private static <T> Reading<T> unread() {

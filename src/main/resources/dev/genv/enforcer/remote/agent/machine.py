@@ -117,7 +117,7 @@ class Machine:
         return 0 < shown != min(size, LARGEST_PAGE + 1)
 
     def cgroup(self, pid):
-        return read_file(self.path(pid, "cgroup"), LARGEST_CGROUP)
+        return read_file(self.path(self.running_task(pid), "cgroup"), LARGEST_CGROUP)
 
     def cgroup_root(self):
         """Returns the cgroup that the paths of cgroups begin at."""
