@@ -93,12 +93,12 @@ def swap(machine):
     lock_seconds = machine.limit(machine.request["lockTimeout"], 0.05)
     seconds, has_begun, result = machine.limit(lock_seconds + 4, 0.02), False, None
     try:
-        with Call([lambda: replace_devices(machine, lock_seconds)]) as child:
+        with execute(replace_devices, machine, lock_seconds) as child:
             for result in child.parts(seconds):
-                if result == {"begun": True}:
+                if result == BEGUN:
                     has_begun = True
                     begin(machine, SWAP)
-                    child.permit()
+                    child.channel.sendall(b"!")
             return result
     except NoAnswer:
         why = "the state directory does not answer: there was no answer within %d ms" % (seconds * 1000)
@@ -138,7 +138,7 @@ def replace_devices(machine, lock_seconds):
         os.fchmod(new, 0o666)  # independent of the umask
         write(new, new_content)
         os.fsync(new)
-        yield {"begun": True}
+        yield BEGUN
         # As late as possible: what others write without the lock must not be lost.
         if not is_late(machine) and lock.is_in_place() and stamp_in(directory, DEVICES) == before:
             os.rename(name, DEVICES, src_dir_fd=directory, dst_dir_fd=directory)
@@ -165,14 +165,15 @@ def remove(directory, name):
         pass  # such as a user's directory of that name, which is harmless
 
 
+def take(machine, is_identified):
+    yield {"other": lease(machine, open_state(machine)[0] if is_identified else None)}
+
+
 def other_service(machine):
     """Returns which service acts on this machine instead of this one, as a clause; otherwise this one takes or keeps the lease."""
-    def take(directory=None):
-        yield {"other": lease(machine, directory)}
-
     try:
-        other = call(lambda: take(open_state(machine)[0]), machine.limit(4, 0.5))["other"]
+        other = call(execute(take, machine, True), machine.limit(4, 0.5))["other"]
     except (NoAnswer, OSError):
-        other = call(take, machine.limit(4, 0.3))["other"]  # the directory cannot be identified
+        other = call(execute(take, machine, False), machine.limit(4, 0.3))["other"]  # the directory cannot be identified
     return other and ("another service acted on this host %(secondsAgo)d s ago: observing only until its lease expires, "
                       "in %(secondsLeft)d s" % other["leased"])

@@ -1,10 +1,11 @@
 """The program that runs on other machines: it gathers facts about one (observe), or carries out actions on it (act).
 
 Its parts are sent over standard input, one after the other; this is the first, and a last line calls serve. It answers
-one request after the other as long as its connection lasts, and keeps nothing from one to the next. Users of the machine
-write most of what it reads: names, environments and state files hold any bytes, change at any moment, and reading them
-may never end.
+one request after the other as long as its connection lasts. It keeps only the list of the GPUs, which no action uses, and
+an idle child process. Users of the machine write most of what it reads: names, environments and state files hold any bytes,
+change at any moment, and reading them may never end.
 """
+import atexit
 import binascii
 import bisect
 import collections
@@ -12,8 +13,9 @@ import errno
 import fcntl
 import itertools
 import json
-import marshal
 import os
+import pickle
+import re
 import select
 import signal
 import socket
@@ -90,8 +92,11 @@ def read(descriptor, limit):
 
 
 def read_file(path, limit=LARGEST_LIST):
-    with open(path, "rb", 0) as file:
-        return read(file.fileno(), limit)
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        return read(descriptor, limit)
+    finally:
+        os.close(descriptor)
 
 
 def lines_of(path, limit=LARGEST_LIST):

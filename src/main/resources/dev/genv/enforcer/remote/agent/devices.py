@@ -31,16 +31,17 @@ def maps_of(folder):
 
 
 class DeviceFiles:
-    """The device files of one process. A child process examines them."""
+    """The device files of one process after the other. A child process examines them."""
 
     def __init__(self, machine, majors):
-        self.machine, self.majors, self.files = machine, majors, 0
-        self.unreadable, self.cut, self.skipped = "", "", ""  # what was not examined
+        self.machine, self.majors = machine, majors
 
     def use(self, pid):
         """Yields the DeviceUse."""
+        yield MAY_HANG
+        self.files, self.unreadable, self.cut, self.skipped = 0, "", "", ""  # the number, and what was not examined
         is_proven = any(True for _ in self.held(pid))
-        yield device_use(is_proven, "" if is_proven else self.cut or self.skipped or self.unreadable)
+        yield {"isProven": is_proven, "unexamined": "" if is_proven else self.cut or self.skipped or self.unreadable}
 
     def held(self, pid):
         """Yields once for each device file that it has open or maps."""
@@ -125,18 +126,14 @@ class DeviceFiles:
         return devices
 
 
-def device_use(is_proven, unexamined=""):
-    return {"isProven": is_proven, "unexamined": unexamined}
-
-
 def device_uses(machine, pids):
     """Returns the DeviceUse of each of these processes."""
     try:
         majors = majors_of(machine)
     except OSError as error:
-        return dict.fromkeys(pids, device_use(False, error.strerror))
+        return dict.fromkeys(pids, {"isProven": False, "unexamined": error.strerror})
     if not majors:
-        return dict.fromkeys(pids, device_use(True))  # as on WSL
+        return dict.fromkeys(pids, {"isProven": True, "unexamined": ""})  # as on WSL
     memories = Memories(machine, time.monotonic() + machine.limit(READING_TIME, 0.5), READING_TIME, MOST_CHILDREN)
-    uses = memories.read(pids, lambda pid: DeviceFiles(machine, majors).use(pid))
-    return {pid: uses[pid] or device_use(False, memories.failures[pid]["reason"]) for pid in pids}
+    uses = memories.read(pids, DeviceFiles(machine, majors).use)
+    return {pid: uses[pid] or {"isProven": False, "unexamined": memories.failures[pid]["reason"]} for pid in pids}

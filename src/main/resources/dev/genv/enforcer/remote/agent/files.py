@@ -42,6 +42,9 @@ def kernel_status(path, directory=AT_FDCWD, flags=AT_STATX_DONT_SYNC):
     return os.makedev(*numbers[2:]), inode, born, owner, mode, os.makedev(*numbers[:2])
 
 
+HAS_STATX = "value" in reading(library_call, "statx", AT_FDCWD, b"/", AT_STATX_DONT_SYNC, STATX_BASIC_STATS, STATX_BUFFER)
+
+
 def root_file(path):
     """Returns a ProgramFile from what the kernel knows: the server of a user's file system may not answer.
 

@@ -2,6 +2,12 @@
 LARGEST_OUTPUT = 1 << 20
 MOST_PROCESSES = 4096
 STATUS_SECONDS = 5
+KEEP_DEVICES = 60  # seconds: indices change when a GPU disappears or returns
+WARNING = 14  # the exit code beside an answer
+PROCESS = re.compile(rb"\s*([^,\s]+)\s*,\s*([1-9][0-9]{0,8})\s*,[^,]*")
+DEVICE = re.compile(rb"\s*[0-9]{1,6}\s*,\s*([^[,\s][^,\s]*)\s*,[^,]*")
+EVER_LISTED = set()  # UUIDs
+LAST_DEVICES = []  # the answer, its UUIDs, until when it counts, and the lines of processes when it counted last
 SKIPPED = failed("SKIPPED", "nvidia-smi hung in an earlier observation and could not be terminated: "
                             "it is not run for a while")
 
@@ -60,12 +66,13 @@ def gpu_facts(machine):
     """Returns GpuFacts, the listed pids, and whether the tool still runs and cannot be terminated."""
     request = machine.request["gpu"]
     found = SKIPPED if machine.request["omitted"]["tool"] else reading(find_program, request["program"])
-    processes, devices, pids, hangs = found, found, [], False
+    processes, devices, is_current, pids, hangs = found, found, True, [], False
+    last, LAST_DEVICES[:] = LAST_DEVICES[:], []  # a failure may change the indices
     if "value" in found:
         tool = Tool(found["value"])
         processes = devices = tool_reading(tool, request["processes"], machine)
         if processes.get("failure") != "TIMEOUT":
-            devices = tool_reading(tool, request["devices"], machine)
+            devices, is_current = device_reading(tool, machine, processes, last)
         hangs = tool.hangs
     if "value" in processes:
         columns = [line.split(b",")[1].strip() for line in processes["value"]["stdout"].split(b"\n") if b"," in line]
@@ -73,7 +80,34 @@ def gpu_facts(machine):
     if len(pids) > MOST_PROCESSES:
         why = "%s lists more processes than can be observed: %d" % (tool.name, len(pids))
         processes, pids = failed("OTHER", why), []
-    return {"processes": processes, "devices": devices, "devicesAreCurrent": True}, pids, hangs
+    return {"processes": processes, "devices": devices, "devicesAreCurrent": is_current}, pids, hangs
+
+
+def device_reading(tool, machine, processes, last):
+    """Returns a Reading of the devices, and whether it is new: the last one counts until a device may be another, as on the node."""
+    listed = rows(processes, PROCESS)
+    uuids = {uuid for uuid, _ in listed or ()}
+    if last and time.monotonic() < last[2] and not machine.request["deviceMemory"]:
+        if listed is not None and listed >= last[3] and uuids <= last[1]:
+            LAST_DEVICES[:] = last[:3] + [listed]
+            return last[0], False
+    devices = tool_reading(tool, machine.request["gpu"]["devices"], machine)
+    known = {uuid for uuid, in rows(devices, DEVICE) or ()}
+    EVER_LISTED.update(known)
+    if listed is not None and known and known >= EVER_LISTED | uuids:
+        LAST_DEVICES[:] = [devices, known, time.monotonic() + KEEP_DEVICES, listed]
+    return devices, True
+
+
+def rows(answer, pattern):
+    """Returns what the lines of an answer name; None if it is none, or one names nothing or the same as another."""
+    code, content = (answer.get("value", {}).get(key) for key in ("exitCode", "stdout"))
+    if code not in (0, WARNING) or b"[GPU is lost]" in content:
+        return None
+    # Beside a warning, what has no two commas is none of the lines.
+    lines = [line for line in content.splitlines() if line.strip() and (code == 0 or line.count(b",") > 1 or b"device handle" in line)]
+    found = [match and match.groups() for match in map(pattern.fullmatch, lines)]
+    return set(found) if None not in found and len(set(found)) == len(found) else None
 
 
 def tool_reading(tool, arguments, machine):

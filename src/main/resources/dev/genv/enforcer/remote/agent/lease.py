@@ -17,21 +17,16 @@ def lease(machine, state):
         if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) != 0o700:
             return None
         file, stop = os.open("leases", os.O_RDWR | os.O_CREAT, 0o600, dir_fd=directory), time.monotonic() + 1
-        while not is_locked(file):
-            if time.monotonic() > stop:
-                return {"leased": {"secondsAgo": 0, "secondsLeft": 0}}
-            time.sleep(PAUSE)
-        return take_lease(machine, file, key)
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return take_lease(machine, file, key)
+            except BlockingIOError:
+                if time.monotonic() > stop:
+                    return {"leased": {"secondsAgo": 0, "secondsLeft": 0}}
+                time.sleep(PAUSE)
     except OSError:
         return None
-
-
-def is_locked(file):
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
-    except BlockingIOError:
-        return False
 
 
 def take_lease(machine, file, directory):

@@ -18,6 +18,7 @@ class Machine:
         self.request, self.root = request, request["proc"]
         self.state = request["state"].rstrip("/")  # with a slash at the end, the kernel follows a link
         self.finish = time.monotonic() + request["budget"]
+        self.ranges = sorted((each["first"], each["count"], each["owner"]) for each in request.get("subordinateUids", []))
         self.boot = first_line(self.root + "/sys/kernel/random/boot_id")
 
     def ticks(self):
@@ -28,9 +29,11 @@ class Machine:
         """Returns the seconds that a step may take, so that this part of the budget is left for the rest."""
         return max(min(most, self.finish - time.monotonic() - self.request["budget"] * spare), least)
 
-    def search_limit(self):
-        """Returns the seconds that a search for further processes may take; none if the rest needs them."""
-        return self.limit(self.request["budget"] / 10, 0.22, 0)
+    def owner_of(self, uid):
+        """Returns the uid of the account to which a subordinate uid belongs, or else this uid."""
+        number = bisect.bisect(self.ranges, (uid, float("inf")))
+        first, count, owner = self.ranges[number - 1] if number else (0, 0, 0)
+        return owner if uid - first < count else uid
 
     def path(self, task, name):
         return "%s/%s/%s" % (self.root, task, name)
@@ -41,23 +44,20 @@ class Machine:
     def stat(self, task):
         return read_file(self.path(task, "stat"), 1 << 20)
 
-    def status(self, task, key):
-        """Returns the value of a line of /proc/PID/status."""
-        for line in read_file(self.path(task, "status"), 1 << 20).split(b"\n"):
-            if line.startswith(key + b":\t"):
-                return line[len(key) + 2:].strip()
-        raise OSError(errno.EINVAL, "status has no line %s" % key.decode())
+    def status(self, task, key, content=None):
+        """Returns the value of a line of /proc/PID/status, or of this content of it."""
+        content = content or read_file(self.path(task, "status"), 1 << 20)
+        _, found, rest = (b"\n" + content).partition(b"\n%s:\t" % key)
+        if not found:
+            raise OSError(errno.EINVAL, "status has no line %s" % key.decode())
+        return rest.partition(b"\n")[0].strip()
 
-    def uid(self, task):
+    def uid(self, task, status=None):
         """Returns the real uid."""
-        uid = (self.status(task, b"Uid").split() or [b""])[0]
+        uid = (self.status(task, b"Uid", status).split() or [b""])[0]
         if not uid.isdigit():
             raise OSError(errno.EINVAL, "status has no uid")
         return int(uid)
-
-    def stat_fields(self, task):
-        """Returns the fields of its stat; empty ones if it cannot be read."""
-        return fields(reading(self.stat, task).get("value", b""))
 
     def tasks(self, pid):
         """Yields the process and then its threads: the first thread may have exited, and then it shows nothing."""
@@ -67,11 +67,8 @@ class Machine:
 
     def running_task(self, pid):
         """Returns the process or, if its first thread has exited, another of its threads."""
-        def is_running(task):
-            now = self.stat_fields(task)
-            return now[0] and not has_exited(now)
-
-        return next(filter(is_running, self.tasks(pid)), pid)
+        now = ((task, fields(reading(self.stat, task).get("value", b""))) for task in self.tasks(pid))
+        return next((task for task, stat_fields in now if stat_fields[0] and not has_exited(stat_fields)), pid)
 
     def environ(self, pid, stat_before):
         """Returns EnvironFacts of a process; if its first thread has exited, those of another one with the stats of that."""
@@ -116,8 +113,10 @@ class Machine:
         shown = len(read_file(self.path(task, "cmdline"), min(size, LARGEST_PAGE) + 1))
         return 0 < shown != min(size, LARGEST_PAGE + 1)
 
-    def cgroup(self, pid):
-        return read_file(self.path(self.running_task(pid), "cgroup"), LARGEST_CGROUP)
+    def cgroup(self, pid, stat):
+        """With version 1 of cgroups, a first thread that has exited is in the root of each hierarchy."""
+        task = self.running_task(pid) if has_exited(fields(stat)) else pid
+        return read_file(self.path(task, "cgroup"), LARGEST_CGROUP)
 
     def cgroup_root(self):
         """Returns the cgroup that the paths of cgroups begin at."""
@@ -125,49 +124,51 @@ class Machine:
             raise OSError(errno.ENOENT, "this login is not in the host's cgroup namespace")
         return "/"
 
-    def namespace_pids(self, pid):
-        return self.status(pid, b"NSpid")
-
-    def uid_map(self, pid):
-        return read_file(self.path(pid, "uid_map"), LARGEST_UID_MAP)
+    def kernel_facts(self, pid, is_ancestor):
+        """Returns the part of ProcessFacts that nothing keeps the kernel from answering."""
+        before, status = reading(self.stat, pid), reading(read_file, self.path(pid, "status"), 1 << 20).get("value")
+        facts = {"before": before, "uid": reading(self.uid, pid, status), "namespacePids": reading(self.status, pid, b"NSpid", status)}
+        if not is_ancestor:
+            facts["uidMap"] = reading(read_file, self.path(pid, "uid_map"), LARGEST_UID_MAP)
+            facts["cgroup"] = reading(self.cgroup, pid, before.get("value", b""))
+        return facts
 
     def process(self, pid, is_ancestor=False):
-        """Yields the parts of ProcessFacts of a listed process or of an ancestor. What may hang comes last."""
-        try:
-            before = self.stat(pid)
-            yield {"before": {"value": before}, "uid": reading(self.uid, pid),
-                   "namespacePids": reading(self.namespace_pids, pid)}
-            if not is_ancestor:
-                yield {"uidMap": reading(self.uid_map, pid), "cgroup": reading(self.cgroup, pid)}
-            yield {"environ": reading(self.environ, pid, before)}
-            if not is_ancestor:
-                parent = int(fields(before)[1] or 0)
-                facts = {"pid": parent, "uid": reading(self.uid, parent), "executable": failed("SKIPPED")}
-                is_of_root = facts["uid"].get("value") == 0
-                yield {"parent": {"value": dict(facts, executable=UNEXAMINED) if is_of_root else facts}}
-                yield from self.executable(pid)
-                for executable in self.executable(parent) if is_of_root else []:
-                    yield {"parent": {"value": dict(facts, **executable)}}
-        except OSError as error:
-            yield {"missing": failure(error)}
-        yield {"after": reading(self.stat, pid)}
+        """Yields ProcessFacts of a listed process or of an ancestor in parts. What may hang comes last."""
+        facts = self.kernel_facts(pid, is_ancestor)
+        before = facts["before"].get("value")
+        if before is None:
+            facts.update(environ=facts["before"], executable=facts["before"])
+        else:
+            yield facts
+            yield MAY_HANG
+            facts = {"environ": reading(self.environ, pid, before)}
+        if before is not None and not is_ancestor:
+            parent = int(fields(before)[1] or 0)
+            uid = reading(self.uid, parent)
+            parent_facts = {"pid": parent, "uid": uid, "executable": UNEXAMINED if uid.get("value") == 0 else failed("SKIPPED")}
+            facts.update(executable=UNEXAMINED, parent={"value": parent_facts})
+            yield from [] if HAS_STATX else [facts, MAY_HANG]  # file systems may have to answer
+            facts["executable"] = self.executable(pid, before)
+            if uid.get("value") == 0:
+                yield from [] if HAS_STATX else [facts, MAY_HANG]
+                parent_facts["executable"] = self.executable(parent)
+        yield dict(facts, after=reading(self.stat, pid))
 
-    def executable(self, pid):
-        """Yields a Reading of the ProgramFile that a process runs."""
+    def executable(self, pid, stat=b""):
+        """Returns a Reading of the ProgramFile that a process runs. stat: if it was just read."""
         try:
-            link = self.path(self.running_task(pid), "exe")
+            is_running = stat and not has_exited(fields(stat))
+            link = self.path(pid if is_running else self.running_task(pid), "exe")
             os.readlink(link)
         except OSError as error:
             if error.errno in FAILURES:
-                yield {"executable": failure(error)}
-                return
+                return failure(error)
             # It is a program, whatever its path is: the kernel refuses to show one that is too long.
-        # Without statx(2) its file system may have to answer.
-        yield {"executable": UNEXAMINED}
         try:
-            yield {"executable": {"value": root_file(link)}}
+            return {"value": root_file(link)}
         except (OSError, Untrusted):
-            yield {"executable": failed("UNTRUSTED", "its file cannot be examined")}
+            return failed("UNTRUSTED", "its file cannot be examined")
 
     def holders(self, status):
         """Returns the pids that hold the lock (flock) of a file."""
@@ -183,10 +184,10 @@ class Machine:
         pids = found.get(device) or (list(found.values())[0] if len(found) == 1 else {})
         return list(pids)[:MOST_HOLDERS]
 
-    def mounts(self):
-        """Returns the point, the type and the user (None if the kernel serves it) of each mount."""
-        found = []
-        for line in lines_of(self.root + "/self/mountinfo"):
+    def mounts(self, of_users=False):
+        """Returns the point, the type and the user (None if the kernel serves it) of each mount; none if no user is wanted nor named."""
+        found, lines = [], lines_of(self.root + "/self/mountinfo")
+        for line in lines if not of_users or any(b"user_id=" in line for line in lines) else []:
             before, _, after = line.partition(b" - ")
             words = before.split() + [b""] * 5
             kind, _, options = (after.split(b" ") + [b""] * 3)[:3]  # the source between them may be empty

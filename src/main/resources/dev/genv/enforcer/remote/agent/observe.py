@@ -18,7 +18,7 @@ def read_state(machine, directory, seconds):
             return facts, files
         # Somebody has created the lock, and may have written.
         lock.outcome, lock.reason = "UNUSABLE", "is created and removed repeatedly"
-        if not lock.has_time():
+        if time.monotonic() >= lock.stop:
             break
     return lock.facts(machine) if machine.request["acts"] else NOT_ATTEMPTED, read_unlocked(directory)
 
@@ -87,8 +87,10 @@ def observe_state(machine, seconds, is_last):
     else:
         status = os.fstat(directory)
         yield {"isWritable": os.access(".", os.W_OK, dir_fd=directory)}
+        yield MAY_HANG
         if machine.request["acts"] and is_last:
             yield {"enforcer": other_enforcer(machine, directory)}
+            yield MAY_HANG
         lock, files = NOT_ATTEMPTED, None if is_last else read_at_once(directory)
         if not files:
             lock, files = read_state(machine, directory, seconds)
@@ -101,6 +103,7 @@ def observe_state(machine, seconds, is_last):
             yield {"directory": {"present": {"id": identity, "born": born}}, "lock": lock, "envs": files[0],
                    "devices": files[1]}
     if machine.request["acts"] and is_last:
+        yield MAY_HANG
         yield {"leased": lease(machine, directory)}
 
 
@@ -109,7 +112,7 @@ def state_facts(machine, lock_seconds, spare, is_last):
     known = dict(DIRECTORY_FACTS, lock=NOT_ATTEMPTED, envs={"absent": {}}, devices={"absent": {}})
     seconds = machine.limit(lock_seconds + 4, spare)
     try:
-        call(lambda: observe_state(machine, lock_seconds, is_last), seconds, known)
+        call(execute(observe_state, machine, lock_seconds, is_last), seconds, known)
     except NoAnswer:
         why, mount = "there was no answer within %d ms" % (seconds * 1000), mount_of(machine.mounts(), machine.state)
         if mount:
@@ -164,27 +167,25 @@ def observe(machine):
     facts["earlierState"], facts["state"], directory = last_state(machine, earlier)
     facts["access"] = access_facts(machine, directory["isWritable"])
     readings = [each["envs"] for each in (facts["earlierState"], facts["state"]) if each]
-    facts["liveness"], arguments_hang = liveness_facts(machine, readings)
+    facts["liveness"], arguments_hang = liveness_facts(machine, readings, facts["processes"])
     facts["enforcers"] = {"other": directory["enforcer"] or directory["leased"], "unusable": ""}
     facts["verified"] = [{"pid": pid, "stat": reading(machine.stat, pid)}
                          for pid in {each["pid"] for each in request["verified"]}]
     facts["gpu"]["status"] = status_reading(machine, facts["gpu"])
-    shorten(facts)
     return {"facts": facts, "toolHangs": tool_hangs, "argumentsHang": arguments_hang}
 
 
 def shorten(facts):
-    """Leaves out what is too long for the answer: users choose its length, and without an answer no rule acts."""
+    """Leaves out what makes an answer too long: users choose its length, and without an answer no rule acts."""
     def is_too_long():
         return len(to_json(facts)) > LARGEST_ANSWER
 
-    if is_too_long():
-        facts["ancestors"] = []
-        for part in ("uidMap", "cgroup") if is_too_long() else ():
-            for fact in facts["processes"] if is_too_long() else ():
-                fact[part] = failed("SKIPPED")
-        if is_too_long() and len(to_json(facts["liveness"])) > LARGEST_LIVENESS:
-            facts["liveness"] = {"processes": TOO_LONG, "kernels": {"files": [], "unsearched": TOO_LONG["reason"]}}
-        for fact in facts["processes"] if is_too_long() else []:
-            if len(fact["environ"].get("value", {}).get("id", "")) > LONGEST_USUAL_ID:
-                fact["environ"] = TOO_LONG
+    facts["ancestors"] = []
+    for part in ("uidMap", "cgroup"):
+        for fact in facts["processes"] if is_too_long() else ():
+            fact[part] = failed("SKIPPED")
+    if is_too_long() and len(to_json(facts["liveness"])) > LARGEST_LIVENESS:
+        facts["liveness"] = {"processes": TOO_LONG, "kernels": {"files": [], "unsearched": TOO_LONG["reason"]}}
+    for fact in facts["processes"] if is_too_long() else []:
+        if len(fact["environ"].get("value", {}).get("id", "")) > LONGEST_USUAL_ID:
+            fact["environ"] = TOO_LONG

@@ -3,6 +3,7 @@ LARGEST_ARGUMENTS = 64 << 10  # a kernel names its file in the first few hundred
 MOST_STUCK, MOST_STUCK_OF_A_USER = 64, 8
 READING_TIME = 4  # seconds: ProcessReader of the service gives the reason
 MOST_KERNELS = 10000  # users choose their number
+DIGITS_AND_BLANKS = bytes(each if chr(each) in "0123456789" else 32 for each in range(256))
 LONGEST_NAME = 255  # bytes of a file's name
 LARGEST_KERNELS = 1 << 20  # of the answer
 NO_TIME = failed("NO_TIME", "no time was left to wait for its answer")
@@ -22,15 +23,13 @@ class Memories:
         # By owner: the number of processes that do not answer, and the time (s) of all.
         self.stuck, self.spent = collections.Counter(), collections.Counter()
         self.failures, self.uids = {}, {}  # by pid
-        self.ranges = sorted((each["first"], each["count"], each["owner"])
-                             for each in machine.request["subordinateUids"])
 
-    def read(self, pids, task):
-        """Executes a task for each process, one after the other, and returns what each yields, merged."""
+    def read(self, pids, task, *arguments):
+        """Executes a task, a function of a pid and these arguments, for each process, and returns what each yields, merged."""
         values, pending, why = {pid: {} for pid in pids}, self.with_share(pids), NO_TIME
         while pending and time.monotonic() < self.stop and self.abandoned < MOST_STUCK:
             try:
-                child = Call(self.tasks(pending, task), self.most_children)
+                child = execute(self.tasks, list(pending), task, arguments, most=self.most_children)
             except OSError as error:  # such as too many processes
                 why = failed("NO_TIME", error.strerror)
                 break
@@ -39,8 +38,8 @@ class Memories:
         self.failures.update((pid, why) for pid in pending)
         return values
 
-    def tasks(self, pids, task):
-        """Yields a task for each process, which tells the pid first. The child executes this."""
+    def tasks(self, pids, task, arguments):
+        """Yields each pid and its owner, and then what the task yields for that process. A child process executes this."""
         queues = {}
         for pid in pids:
             queues.setdefault(self.owner(pid), collections.deque()).append(pid)
@@ -50,31 +49,34 @@ class Memories:
             if not queues[owner]:
                 del queues[owner]
             start = time.monotonic()
-            yield lambda: itertools.chain([{"pid": pid}], task(pid))
-            self.charge(pid, start)
+            yield pid, owner
+            yield from task(pid, *arguments)
+            self.charge(owner, start)
+            if queues:
+                yield None
 
-    def charge(self, pid, start):
-        """Adds the time since then to what the owner of a process has spent, and returns it."""
+    def charge(self, owner, start):
+        """Adds the time since then to what an owner has spent, and returns it."""
         seconds = time.monotonic() - start
-        self.spent[self.owner(pid)] += seconds
+        self.spent[owner] += seconds
         return seconds
 
     def collect(self, child, pending, values):
         """Returns the processes that remain when one does not answer: it hangs the child too."""
         while pending and time.monotonic() < self.stop:
             try:
-                pid = child.part(self.stop)["pid"]
+                pid, owner = child.part(self.stop)
             except NoAnswer:
                 break  # the time is over
             del pending[pid]
             is_patient, start = self.waited < self.patience, time.monotonic()
             try:
                 child.merge(values[pid], 1 if is_patient else 0.05)
-                self.charge(pid, start)
+                self.charge(owner, start)
             except NoAnswer:
-                self.waited += self.charge(pid, start)
+                self.waited += self.charge(owner, start)
                 self.abandoned += 1
-                self.stuck[self.owner(pid)] += 1
+                self.stuck[owner] += 1
                 # After a short wait it is unknown whether a process hangs.
                 self.failures[pid] = failed("TIMEOUT", "it does not answer") if is_patient else NO_TIME
                 return self.with_share(pending)
@@ -89,11 +91,7 @@ class Memories:
     def owner(self, pid):
         """Returns the uid of a process or, if it is a subordinate uid, that of the account to which it belongs; None if unknown."""
         uid = self.uid(pid)
-        if uid is None:
-            return None
-        number = bisect.bisect(self.ranges, (uid, float("inf")))
-        first, count, owner = self.ranges[number - 1] if number else (0, 0, 0)
-        return owner if uid - first < count else uid
+        return None if uid is None else self.machine.owner_of(uid)
 
     def with_share(self, pids):
         """Returns the processes, as keys, without those of owners of whom too many hang."""
@@ -101,28 +99,23 @@ class Memories:
         for pid in pids:
             if time.monotonic() > self.stop:
                 self.failures[pid] = NO_TIME
-            elif self.stuck[self.owner(pid)] < MOST_STUCK_OF_A_USER:
+            elif not self.stuck or self.stuck[self.owner(pid)] < MOST_STUCK_OF_A_USER:
                 allowed[pid] = None
             else:
                 self.failures[pid] = failed("NO_TIME", "%d other processes of its user hang" % MOST_STUCK_OF_A_USER)
         return allowed
 
-    def facts(self, pids, values):
+    def facts(self, pids, values, is_ancestor=False):
         """Returns ProcessFacts: the values that were read and, for each missing one, the reason."""
         facts = []
         for pid in pids:
-            fact = values.get(pid, {})
-            missing = fact.pop("missing", self.failures.get(pid, failed("SKIPPED")))
-            for key, read_now in (("before", self.machine.stat), ("uid", self.machine.uid),
-                                  ("namespacePids", self.machine.namespace_pids), ("uidMap", self.machine.uid_map),
-                                  ("after", self.machine.stat)):
-                if key not in fact:
-                    fact[key] = missing if missing["failure"] == "ABSENT" else reading(read_now, pid)
-            if "environ" not in fact and missing["failure"] != "ABSENT":
-                fact.setdefault("cgroup", reading(self.machine.cgroup, pid))
-            unread = failed("SKIPPED")
-            known = dict(environ=missing, executable=missing, cgroup=unread, parent=unread)
-            facts.append(dict(known, pid=pid, **fact))
+            fact, missing = values.get(pid, {}), self.failures.get(pid, failed("SKIPPED"))
+            if "before" not in fact:
+                fact.update(self.machine.kernel_facts(pid, is_ancestor))
+            if "after" not in fact:
+                fact["after"] = reading(self.machine.stat, pid)
+            known = dict.fromkeys(["uidMap", "cgroup", "parent"], failed("SKIPPED"))
+            facts.append(dict(known, pid=pid, **dict({"environ": missing, "executable": missing}, **fact)))
         return facts
 
 
@@ -145,7 +138,7 @@ def process_facts(machine, pids):
     return memories.facts(pids, memories.read(order, machine.process))
 
 
-def liveness_facts(machine, readings):
+def liveness_facts(machine, readings, observed):
     """Returns LivenessFacts, which of all numbers in the readings of envs.json are processes and which kernels run, and whether
     arguments of a process do not answer.
     """
@@ -155,14 +148,16 @@ def liveness_facts(machine, readings):
         pids = machine.pids()
     except OSError as error:
         return {"processes": failure(error), "kernels": kernels}, hang
-    digits_and_blanks = content.translate(bytes(each if chr(each) in "0123456789" else 32 for each in range(256)))
-    listed = set(digits_and_blanks.split()).intersection(b"%d" % pid for pid in pids)
-    stop = time.monotonic() + machine.limit(2, 0.08)
-    processes = []
-    for pid in sorted(map(int, listed)):
+    # What was just observed is not read again, unless the pid was used again meanwhile.
+    starts = [[fields(fact[key].get("value", b""))[19] for key in ("before", "after")] for fact in observed]
+    uids = {fact["pid"]: fact["uid"].get("value") for fact, (begin, end) in zip(observed, starts) if begin == end != b""}
+    numbers = set(content.translate(DIGITS_AND_BLANKS).split())
+    processes, stop = [], time.monotonic() + machine.limit(2, 0.08)
+    for pid in sorted(map(int, numbers.intersection(b"%d" % pid for pid in pids))):
+        if uids.get(pid) is None and time.monotonic() < stop:
+            uids[pid] = reading(machine.uid, pid).get("value")
         # After that time only its existence is known: users choose the number of pids in envs.json.
-        uid = None if time.monotonic() > stop else reading(machine.uid, pid).get("value")
-        processes.append({"pid": pid, "uid": uid})
+        processes.append({"pid": pid, "uid": uids.get(pid)})
     dense = content.translate(None, b" \t\r\n")
     # Escapes may hide the name of the field; then the search may be unnecessary.
     if dense.count(b'"kernel_ids":[') > dense.count(b'"kernel_ids":[]') or b"\\" in content:
@@ -174,25 +169,25 @@ def liveness_facts(machine, readings):
     return {"processes": {"value": processes}, "kernels": kernels}, hang
 
 
+def kernel_files(pid, machine, wanted):
+    """Yields the connection files of Jupyter kernels that arguments of a process end in."""
+    yield MAY_HANG
+    result = reading(read_file, machine.path(pid, "cmdline"), LARGEST_ARGUMENTS)
+    if result.get("failure", "ABSENT") != "ABSENT":
+        yield {"missing": result}
+    content = result.get("value", b"")
+    arguments = content.split(b"\0")
+    complete = arguments[:-1] if len(content) == LARGEST_ARGUMENTS else arguments
+    names = {argument.replace(b"=", b"/").rpartition(b"/")[2] for argument in complete}
+    files = [name for name in names if name.startswith(b"kernel-") and name.endswith(b".json")
+             and len(name) <= LONGEST_NAME and (wanted is None or name[7:-5] in wanted)]
+    yield {"files": [file.decode("utf-8", "replace") for file in files[:MOST_KERNELS + 1]]}
+
+
 def find_kernels(machine, pids, wanted):
-    """Returns Kernels, the connection files of Jupyter kernels that arguments of these processes end in, and whether some hang.
-
-    wanted: the kernels of interest, among other texts; None if all are.
-    """
-    def task(pid):
-        result = reading(read_file, machine.path(pid, "cmdline"), LARGEST_ARGUMENTS)
-        if result.get("failure", "ABSENT") != "ABSENT":
-            yield {"missing": result}
-        content = result.get("value", b"")
-        arguments = content.split(b"\0")
-        complete = arguments[:-1] if len(content) == LARGEST_ARGUMENTS else arguments
-        names = {argument.replace(b"=", b"/").rpartition(b"/")[2] for argument in complete}
-        files = [name for name in names if name.startswith(b"kernel-") and name.endswith(b".json")
-                 and len(name) <= LONGEST_NAME and (wanted is None or name[7:-5] in wanted)]
-        yield {"files": [file.decode("utf-8", "replace") for file in files[:MOST_KERNELS + 1]]}
-
+    """Returns Kernels among these processes, and whether some hang. wanted: kernels, among other texts; None if all are."""
     memories = Memories(machine, time.monotonic() + machine.limit(2, 0.05), 4)
-    values = memories.read(pids, task)
+    values = memories.read(pids, kernel_files, machine, wanted)
     memories.failures.update((pid, value["missing"]) for pid, value in values.items() if "missing" in value)
     files = {file for value in values.values() for file in value.get("files", [])}
     hang = memories.abandoned > 0

@@ -41,8 +41,11 @@ def respond(content):
     except Exception as error:
         answer = {"failed": "the agent failed: %s" % where(error)}
     content = to_json(answer).encode()
+    if len(content) > LARGEST_ANSWER and "facts" in answer:
+        shorten(answer["facts"])
+        content = to_json(answer).encode()
     write(1, b"@%s %s %08x\n" % (nonce, content, crc32(content)))
-    await_children()
+    count_hanging()  # those that have exited would stay as zombies until the next request
     return "failed" not in answer
 
 

@@ -20,7 +20,7 @@ def unreadable(reason, why="OTHER"):
 
 def open_state(machine, access=os.O_RDONLY):
     """Returns a descriptor of the state directory, or None and why there is none. O_PATH gives no event (inotify)."""
-    path, mounts = machine.state, machine.mounts()
+    path, mounts = machine.state, machine.mounts(of_users=True)
     # Whether a user serves a file system there (FUSE) is known before it is accessed.
     for directory in (path, os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))):
         for mount in [mount_of(mounts, directory)] + [each for each in mounts if is_within(each[0], directory)]:
@@ -89,6 +89,7 @@ class GenvLock:
     def __init__(self, directory, seconds, create):
         self.directory, self.limit, self.create = directory, seconds, create
         self.start = time.monotonic()
+        self.stop = self.start + seconds
         self.file, self.status = None, None
         self.outcome, self.reason = "NOT_ATTEMPTED", ""
 
@@ -97,7 +98,7 @@ class GenvLock:
         while True:
             self.release()
             is_final = self.attempt()
-            if is_final or not self.has_time():
+            if is_final or time.monotonic() >= self.stop:
                 return self.outcome == "HELD"
             time.sleep(PAUSE)
 
@@ -105,9 +106,6 @@ class GenvLock:
         if self.file is not None:
             os.close(self.file)
             self.file = None
-
-    def has_time(self):
-        return time.monotonic() - self.start < self.limit
 
     def attempt(self):
         """Sets the outcome and the reason, and returns whether a further attempt is useless."""
@@ -155,10 +153,7 @@ class GenvLock:
         """Returns LockFacts."""
         waited, holders = time.monotonic() - self.start, {"value": []}
         if self.outcome == "TIMEOUT":
-            holders = reading(lambda: [self.holder(machine, pid) for pid in machine.holders(self.status)])
+            holders = reading(lambda: [{"pid": pid, "stat": reading(machine.stat, pid), "uid": reading(machine.uid, pid)}
+                                       for pid in machine.holders(self.status)])
         return {"outcome": self.outcome, "reason": self.reason, "limit": self.limit, "waited": waited,
                 "holders": holders}
-
-    @staticmethod
-    def holder(machine, pid):
-        return {"pid": pid, "stat": reading(machine.stat, pid), "uid": reading(machine.uid, pid)}

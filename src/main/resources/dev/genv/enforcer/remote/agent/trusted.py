@@ -57,9 +57,7 @@ def text_file(path, known):
 def account_facts(machine, passwd, processes):
     """Asks the name service for what the request names, and for uids of processes that nobody knows, in one call."""
     request, uids = machine.request, [each["uid"]["value"] for each in processes if "value" in each["uid"]]
-    owners = [next((each["owner"] for each in request["subordinateUids"] if 0 <= uid - each["first"] < each["count"]), uid)
-              for uid in uids]
-    unknown = [str(uid) for uid in owners if uid not in request["knownUids"]]
+    unknown = [str(uid) for uid in map(machine.owner_of, uids) if uid not in request["knownUids"]]
     if unknown:
         content = reading(text_file, passwd, None).get("value", {}).get("content", b"")
         known = {(line.split(b":") + [b""] * 3)[2] for line in content.split(b"\n")}
@@ -69,21 +67,23 @@ def account_facts(machine, passwd, processes):
     return {"asked": asked, "named": named_accounts(asked, seconds) if asked else failed("SKIPPED")}
 
 
+def account(function, key):
+    """Returns what a function of pwd finds; None if it finds nothing."""
+    try:
+        return function(key)
+    except KeyError:
+        return None
+
+
 def named_accounts(asked, seconds):
     """Returns a Reading of lines as in passwd(5) for those of these names and uids that the name service finds."""
     def lines():
         import pwd
-        found = b""
-        for key in asked:
-            try:
-                account = pwd.getpwuid(int(key)) if key.isdigit() else pwd.getpwnam(key)
-            except KeyError:
-                continue
-            found += b"%s:x:%d:\n" % (os.fsencode(account.pw_name), account.pw_uid)
-        yield {"value": found}
+        found = [account(pwd.getpwuid, int(key)) if key.isdigit() else account(pwd.getpwnam, key) for key in asked]
+        yield {"value": b"".join(b"%s:x:%d:\n" % (os.fsencode(each.pw_name), each.pw_uid) for each in found if each)}
 
     try:
-        return call(lines, seconds)
+        return call(Worker(task=[lines]), seconds)  # a name service may keep files open
     except NoAnswer:
         return failed("TIMEOUT", "there was no answer within %d ms" % (seconds * 1000))
     except (Bug, OSError) as error:
@@ -120,12 +120,13 @@ def lookups(machine, names, find):
                 yield {name: {"value": find(name)}}
             except KeyError:
                 yield {name: failed("ABSENT")}
+            yield MAY_HANG
 
     if not names:
         return []
     known, rest, seconds = {}, failed("NO_TIME"), machine.limit(machine.request["budget"] / 20, 0.6)
     try:
-        call(find_all, seconds, known)
+        call(Worker(task=[find_all]), seconds, known)
     except NoAnswer:
         rest = failed("TIMEOUT", "there was no answer within %d ms" % (seconds * 1000))
     except (Bug, OSError) as error:

@@ -201,8 +201,8 @@ class PythonObservationTest extends PythonFixture {
         }
         machine.request.withArray("/first").add(22).add(12).add(9).add(10);
         var order = folder.resolve("order");
-        var read = "            before = self.stat(pid)\n";
-        var log = "            open('%s', 'a').write('%%d\\n' %% pid)\n".formatted(order);
+        var read = "        facts = self.kernel_facts(pid, is_ancestor)\n";
+        var log = "        open('%s', 'a').write('%%d\\n' %% pid)\n".formatted(order);
         machine.facts(changed(machine.input("observe"), read, read + log));
         assertThat(Files.readAllLines(order).stream().filter(pid -> pid.startsWith("1")))
                 .containsExactly("12", "10", "11");

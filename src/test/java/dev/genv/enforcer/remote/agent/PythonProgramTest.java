@@ -215,11 +215,11 @@ class PythonProgramTest extends PythonFixture {
             machine.orderSignal(child.pid());
             answer(agent, machine.line("signal"));
             answer(agent, machine.line("signal")); // it has exited, or is a zombie
-            assertThat(descriptors(agent)).isEqualTo(3);
+            assertThat(descriptors(agent)).isEqualTo(4);
             assertThat(Files.readSymbolicLink(file(agent, "cwd"))).isEqualTo(Path.of("/"));
             assertThat(Files.readString(Path.of("/proc/locks")))
                     .doesNotContainPattern("FLOCK .* " + agent.process.pid() + " ");
-            awaitNoChildren(agent);
+            awaitOneIdleChild(agent);
         }
     }
 
@@ -235,9 +235,107 @@ class PythonProgramTest extends PythonFixture {
                                 .at("/facts/gpu/processes/failure")
                                 .asText())
                         .isEqualTo("TIMEOUT");
-                assertThat(descriptors(agent)).isEqualTo(3);
+                assertThat(descriptors(agent)).isEqualTo(4);
             }
-            awaitNoChildren(agent);
+            awaitOneIdleChild(agent);
+        }
+    }
+
+    /** A system call that never returns ends only the child that made it. */
+    @Test
+    void oneChildServesAllObservationsUntilItHangs() throws Exception {
+        machine.request.put("lockTimeout", 0.2).put("budget", 3);
+        var hangs = folder.resolve("hangs");
+        try (var child = Child.inEnvironment("15971");
+                var agent = startHanging(hangs)) {
+            machine.nvidiaSmi.process(0, child.pid(), "1542");
+            machine.writeOneEnvironment(child);
+            assertObserves(agent);
+            var worker = children(agent);
+            assertThat(worker).hasSize(1);
+            assertObserves(agent);
+            assertThat(children(agent)).isEqualTo(worker);
+            Files.createFile(hangs);
+            var facts = answer(agent, machine.line("observe")).get("facts");
+            assertThat(facts.at("/state/directory/unreadable/failure").asText()).isEqualTo("TIMEOUT");
+            assertThat(id(facts.at("/processes/0"))).isEqualTo("15971");
+            Files.delete(hangs);
+            assertObserves(agent);
+            awaitOneIdleChild(agent);
+            assertThat(children(agent)).doesNotContainAnyElementsOf(worker);
+        }
+    }
+
+    private void assertObserves(PythonProcess agent) throws Exception {
+        var facts = answer(agent, machine.line("observe")).get("facts");
+        assertThat(facts.at("/state/devices").has("present")).isTrue();
+        assertThat(id(facts.at("/processes/0"))).isEqualTo("15971");
+    }
+
+    @Test
+    void childEndsWithAKilledAgent() throws Exception {
+        var hangs = folder.resolve("hangs");
+        for (var isHanging : List.of(false, true)) {
+            try (var agent = startHanging(hangs)) {
+                if (isHanging) {
+                    Files.createFile(hangs);
+                    agent.write(machine.line("observe"));
+                    await().until(() -> Files.size(hangs) > 0);
+                } else {
+                    answer(agent, machine.line("observe"));
+                }
+                var worker = children(agent);
+                assertThat(worker).hasSize(1);
+                agent.process.destroyForcibly().onExit().join();
+                await().until(() -> !worker.getFirst().isAlive());
+            }
+        }
+    }
+
+    /** Starts an agent whose child hangs while this file exists, to which it writes then. */
+    private PythonProcess startHanging(Path file) throws IOException {
+        var text = changedAtTheStartOf(
+                "open_state",
+                PythonMachine.PROGRAM.text(),
+                "os.path.exists('%1$s') and (open('%1$s', 'w').write('x'), time.sleep(3600))".formatted(file));
+        var program = Files.writeString(folder.resolve("program"), text);
+        return new PythonProcess(
+                List.of(PythonMachine.PYTHON, "-I", "-S", "-c", "exec(open('%s').read())".formatted(program)));
+    }
+
+    /** As on the node: {@code NvidiaSmiTest} has the same. */
+    @Test
+    void queriesTheDevicesAgainWheneverTheyMayBeOthers() throws Exception {
+        try (var child = Child.inEnvironment("15971");
+                var agent = start(PythonMachine.PROGRAM)) {
+            machine.nvidiaSmi.gpus(1);
+            assertQueriesDevices(agent, true, false);
+            machine.request.put("deviceMemory", true);
+            assertQueriesDevices(agent, true, true);
+            machine.request.put("deviceMemory", false);
+            machine.nvidiaSmi.gpus(2).process(1, child.pid(), "5"); // on an unknown device
+            assertQueriesDevices(agent, true, false);
+            machine.nvidiaSmi.gpus(1).noProcesses(); // a process that is no longer listed may have gone with its device
+            assertQueriesDevices(agent, true, true);
+            machine.nvidiaSmi.gpus(2);
+            assertQueriesDevices(agent, true, false);
+            machine.nvidiaSmi.fault("exit 9");
+            answer(agent, machine.line("observe"));
+            machine.nvidiaSmi.noFault();
+            assertQueriesDevices(agent, true, false);
+            machine.omitted().put("tool", true);
+            answer(agent, machine.line("observe"));
+            machine.omitted().put("tool", false);
+            machine.nvidiaSmi.gpuLines("0, a, 1\n1, [GPU is lost], [GPU is lost]\n");
+            assertQueriesDevices(agent, true, true);
+        }
+    }
+
+    private void assertQueriesDevices(PythonProcess agent, Boolean... inEachReading) throws Exception {
+        for (var each : inEachReading) {
+            var gpu = answer(agent, machine.line("observe")).at("/facts/gpu");
+            assertThat(gpu.get("devicesAreCurrent").asBoolean()).isEqualTo(each);
+            assertThat(gpu.at("/devices/value/exitCode").asInt(1)).isZero();
         }
     }
 
@@ -263,13 +361,17 @@ class PythonProgramTest extends PythonFixture {
             for (var i = 0; i < 200; i++) {
                 answer(agent, machine.line("observe"));
             }
-            var before = residentKiB(agent);
+            var worker = children(agent).getFirst();
+            var before = residentKiB(agent.process.toHandle());
+            var workerBefore = residentKiB(worker);
             for (var i = 0; i < 1000; i++) {
                 answer(agent, machine.line("observe"));
             }
-            assertThat(residentKiB(agent)).isLessThan(before + 512);
-            assertThat(descriptors(agent)).isEqualTo(3);
-            awaitNoChildren(agent);
+            assertThat(residentKiB(agent.process.toHandle())).isLessThan(before + 512);
+            assertThat(residentKiB(worker)).isLessThan(workerBefore + 512);
+            assertThat(children(agent)).containsExactly(worker);
+            assertThat(descriptors(agent)).isEqualTo(4);
+            awaitOneIdleChild(agent);
         }
     }
 
@@ -319,17 +421,29 @@ class PythonProgramTest extends PythonFixture {
         }
     }
 
-    private static long residentKiB(PythonProcess agent) throws IOException {
-        var line = Files.readString(file(agent, "status")).lines().filter(each -> each.startsWith("VmRSS:"));
+    private static long residentKiB(ProcessHandle process) throws IOException {
+        var status = Path.of("/proc", Long.toString(process.pid()), "status");
+        var line = Files.readString(status).lines().filter(each -> each.startsWith("VmRSS:"));
         return Long.parseLong(line.findFirst().orElseThrow().replaceAll("\\D", ""));
     }
 
-    /** A child that was killed last may exist for a moment, and then until the next request. */
-    private static void awaitNoChildren(PythonProcess agent) {
-        var children = file(agent, "task").resolve(agent.process.pid() + "/children");
-        await().until(() -> Files.readString(children).split(" ", -1).length <= 2
-                && agent.process
-                        .descendants()
-                        .noneMatch(child -> child.info().command().isPresent()));
+    /** One child waits for the next task; another one that was killed last may exist for a moment, and then until the next request. */
+    private static void awaitOneIdleChild(PythonProcess agent) throws IOException {
+        await().until(() -> children(agent).size() <= 1);
+        for (var child : children(agent)) {
+            var folder = Path.of("/proc", Long.toString(child.pid()));
+            try (var files = Files.list(folder.resolve("fd"))) {
+                assertThat(files.count()).isEqualTo(4);
+            }
+            assertThat(Files.readSymbolicLink(folder.resolve("cwd"))).isEqualTo(Path.of("/"));
+            assertThat(Files.readString(Path.of("/proc/locks"))).doesNotContainPattern("FLOCK .* " + child.pid() + " ");
+        }
+    }
+
+    private static List<ProcessHandle> children(PythonProcess agent) {
+        return agent.process
+                .descendants()
+                .filter(child -> child.info().command().isPresent())
+                .toList();
     }
 }
