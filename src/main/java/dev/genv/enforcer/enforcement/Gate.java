@@ -227,8 +227,7 @@ public final class Gate {
                 .findFirst()
                 .map(process -> new Verdict.Never(
                         Outcome.SKIPPED_PRIVILEGE,
-                        "the service may not terminate process %d, which would run on"
-                                .formatted(process.pid())));
+                        "the service may not terminate process %d, which would run on".formatted(process.pid())));
     }
 
     private static boolean wouldRunOn(GpuProcess process, String environment, int device) {

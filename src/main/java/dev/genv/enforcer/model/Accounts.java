@@ -100,7 +100,10 @@ public final class Accounts {
      * @param uid null if it is unknown
      */
     public Match isIn(String group, String user, @Nullable Long uid) {
-        var names = uidOf(user).or(() -> Optional.ofNullable(uid)).map(this::namesOf).orElse(Set.of());
+        var names = uidOf(user)
+                .or(() -> Optional.ofNullable(uid))
+                .map(this::namesOf)
+                .orElse(Set.of());
         return names.isEmpty() ? Match.UNKNOWN : Match.any(names.stream().map(name -> groups.match(group, name)));
     }
 

@@ -16,10 +16,10 @@ import org.jspecify.annotations.Nullable;
  * process relative to it. It is found once, because a process stays in its namespace.
  */
 public final class CgroupRoot {
-    /** PROC_CGROUP_INIT_INO of linux/proc_ns.h. */
     /** After a failure. The search may have to look at many directories. */
     private static final Duration AGAIN = Duration.ofMinutes(1);
 
+    /** PROC_CGROUP_INIT_INO of linux/proc_ns.h. */
     private static final String FIRST_NAMESPACE = "cgroup:[4026531835]";
 
     private final Path proc;

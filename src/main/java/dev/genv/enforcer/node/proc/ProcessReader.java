@@ -241,10 +241,7 @@ public final class ProcessReader implements AutoCloseable {
 
     private ParentFacts parent(int pid) {
         var uid = proc.uid(pid);
-        return new ParentFacts(
-                pid,
-                uid,
-                uid.equals(Reading.of(0L)) ? program(pid, 0L) : ProcessFacts.skipped());
+        return new ParentFacts(pid, uid, uid.equals(Reading.of(0L)) ? program(pid, 0L) : ProcessFacts.skipped());
     }
 
     private Reading<ProgramFile> program(int pid, @Nullable Long uid) {
@@ -254,9 +251,7 @@ public final class ProcessReader implements AutoCloseable {
     /** With version 1 of cgroups, a first thread that has exited is in the root of each hierarchy. */
     private Reading<Bytes> cgroup(int pid, @Nullable Long uid, ProcStat stat) {
         return reading(() -> {
-            var folder = stat.hasEnded()
-                    ? proc.guardedStat(pid, uid, () -> proc.runningThread(pid))
-                    : proc.folder(pid);
+            var folder = stat.hasEnded() ? proc.guardedStat(pid, uid, () -> proc.runningThread(pid)) : proc.folder(pid);
             return Reading.of(Bytes.of(ProcFs.read(folder.resolve("cgroup"), ProcessFacts.LARGEST_CGROUP)));
         });
     }
