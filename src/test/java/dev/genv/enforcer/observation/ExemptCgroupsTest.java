@@ -24,6 +24,7 @@ class ExemptCgroupsTest {
         # what users can create
         /        | 0::/user.slice/user-5.slice/user@5.service/kubepods.slice | not
         /        | 0::/kubepods.slice/user@5.service/app.slice           | not
+        /        | 0::/lxc.payload.c1/xCR0::/kubepods.slice               | not
         # version 1: only systemd's hierarchy counts, because a user can enter the cgroups of a step of Slurm in others
         /        | 9:freezer:/;1:name=systemd:/slurm/a                   | exempt
         /        | 9:freezer:/slurm/uid_5/job_7/step_0/x;1:name=systemd:/user.slice/user-5.slice/session-1.scope | not
@@ -53,7 +54,7 @@ class ExemptCgroupsTest {
         var cgroups = new ExemptCgroups(
                 List.of("/slurm", "/system.slice/slurmstepd.scope/", "/kubepods.slice"),
                 root.equals("?") ? Reading.failed(Reading.Failure.ABSENT, "") : Reading.of(root));
-        var text = lines.isEmpty() ? "" : lines.replace(";", "\n").replace("*", "x".repeat(4096)) + "\n";
+        var text = lines.isEmpty() ? "" : lines.replace(";", "\n").replace("CR", "\r").replace("*", "x".repeat(4096)) + "\n";
         var content = Bytes.of(text.substring(0, Math.min(text.length(), 4096)).getBytes(StandardCharsets.UTF_8));
         var immunity = cgroups.immunity(Reading.of(content));
         assertThat(immunity == null ? "not" : Boolean.TRUE.equals(immunity.isCertain()) ? "exempt" : "perhaps")

@@ -129,13 +129,15 @@ class WorkloadsTest {
         4:memory:/docker/{ID};0::/system.slice/docker.service | container | YES
         # a fact beside a claim
         2:pids:{USER}/docker-{OTHER}.scope;1:devices:/docker/{ID} | container | YES
+        # a name with a carriage return, which a user may choose
+        0::{USER}/xCR0::/docker-{OTHER}.scope | nothing | NO
         # only claims
         2:pids:{USER}/docker-{OTHER}.scope;1:name=systemd:{USER};0::{USER}/libpod-{ID}.scope | nothing | NO
         ;x;0:;:: | nothing | UNKNOWN
         x;0::/docker/{ID} | container | YES
         """)
     void combinesTheLines(String lines, String expected, Ternary inContainerOfRoot) {
-        var workload = of(expand(lines).replace(';', '\n') + "\n");
+        var workload = of(expand(lines).replace(';', '\n').replace("CR", "\r") + "\n");
         assertThat(describe(workload)).isEqualTo(expected);
         assertThat(workload.inContainerOfRoot()).isEqualTo(inContainerOfRoot);
     }

@@ -41,6 +41,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class PolicyTest {
     private static final Limits NO_DEVICES = new Limits(0, Map.of());
@@ -183,6 +184,23 @@ class PolicyTest {
                         .filter(violation -> violation.rule().equals(Rules.MAX_MEMORY_PER_USER))
                         .map(Violation::subject))
                 .containsExactly("user +1002");
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void whatAnotherAllocatorRunsFillsNoEnvironment(boolean isCertain) {
+        var immunity = new Immunity(Immunity.Kind.EXEMPT_CGROUP, "its cgroup", isCertain);
+        var host = host("a")
+                .devices(1)
+                .with(env("a").uid(1001).capacity("1000mi").attached(0))
+                .with(
+                        process(1).uid(1001).inEnvironment("a").uses(0, "900mi").immune(immunity),
+                        process(2).uid(1001).inEnvironment("a").uses(0, "600mi"))
+                .snapshot();
+        var plan = KnownRules.policy(
+                        Map.of(KnownRules.ENV_MEMORY, RuleMode.ENFORCE), Limits.NONE, Limits.NONE)
+                .check(new Fleet(List.of(host), false), Set.of());
+        assertThat(plan.violations()).isEmpty();
     }
 
     /** Otherwise it would count as compliant where it still runs, and never get SIGKILL. */
