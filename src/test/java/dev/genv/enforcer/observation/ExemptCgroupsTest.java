@@ -54,7 +54,9 @@ class ExemptCgroupsTest {
         var cgroups = new ExemptCgroups(
                 List.of("/slurm", "/system.slice/slurmstepd.scope/", "/kubepods.slice"),
                 root.equals("?") ? Reading.failed(Reading.Failure.ABSENT, "") : Reading.of(root));
-        var text = lines.isEmpty() ? "" : lines.replace(";", "\n").replace("CR", "\r").replace("*", "x".repeat(4096)) + "\n";
+        var text = lines.isEmpty()
+                ? ""
+                : lines.replace(";", "\n").replace("CR", "\r").replace("*", "x".repeat(4096)) + "\n";
         var content = Bytes.of(text.substring(0, Math.min(text.length(), 4096)).getBytes(StandardCharsets.UTF_8));
         var immunity = cgroups.immunity(Reading.of(content));
         assertThat(immunity == null ? "not" : Boolean.TRUE.equals(immunity.isCertain()) ? "exempt" : "perhaps")

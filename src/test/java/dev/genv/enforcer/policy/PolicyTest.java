@@ -197,8 +197,7 @@ class PolicyTest {
                         process(1).uid(1001).inEnvironment("a").uses(0, "900mi").immune(immunity),
                         process(2).uid(1001).inEnvironment("a").uses(0, "600mi"))
                 .snapshot();
-        var plan = KnownRules.policy(
-                        Map.of(KnownRules.ENV_MEMORY, RuleMode.ENFORCE), Limits.NONE, Limits.NONE)
+        var plan = KnownRules.policy(Map.of(KnownRules.ENV_MEMORY, RuleMode.ENFORCE), Limits.NONE, Limits.NONE)
                 .check(new Fleet(List.of(host), false), Set.of());
         assertThat(plan.violations()).isEmpty();
     }
