@@ -4,6 +4,7 @@ import dev.genv.enforcer.testsupport.state.StateFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -14,6 +15,7 @@ final class CostNode implements AutoCloseable {
     private final Size size;
     private final Path folder;
     private final CheapGpus gpus;
+    private final CheapGpus gpusOfGenv;
     private final List<Process> jobs = new ArrayList<>();
 
     /**
@@ -33,12 +35,14 @@ final class CostNode implements AutoCloseable {
         this.size = size;
         folder = Files.createTempDirectory("genv-node-cost");
         gpus = new CheapGpus(folder.resolve("bin"), size.devices);
+        gpusOfGenv = new CheapGpus(folder.resolve("bin-of-genv"), size.devices);
         for (var i = 0; i < size.processes; i++) {
             // A process is on an attached device of its environment.
             var job = new ProcessBuilder(gpus.program().toString());
             job.environment().put("GENV_ENVIRONMENT_ID", "e" + i % size.environments);
             jobs.add(job.start());
         }
+        gpusOfGenv.list(jobs, size.devices);
         describe(gpus, new StateFiles(Files.createDirectory(stateDirectory())));
     }
 
@@ -76,18 +80,20 @@ final class CostNode implements AutoCloseable {
         return folder;
     }
 
-    CheapGpus gpus() {
-        return gpus;
+    /** Returns the nvidia-smi of genv's daemon: one of its own, because its calls count the cycles of genv. */
+    CheapGpus gpusOfGenv() {
+        return gpusOfGenv;
     }
 
-    /** Returns the settings of the service, with every rule of genv's daemon on. */
-    Map<String, String> settings() {
+    /** Returns the settings of the service with a cycle in each interval, with every rule of genv's daemon on. */
+    Map<String, String> settings(Duration interval) {
         return Map.of(
                 "GENV_ENFORCER_STATE_DIR", stateDirectory().toString(),
                 "GENV_ENFORCER_NVIDIA_SMI", gpus.program().toString(),
                 "GENV_ENFORCER_NON_ENV_PROCESSES", "enforce",
                 "GENV_ENFORCER_REQUIRE_HOST_PID", "false",
-                "GENV_ENFORCER_INTERVAL", "1s",
+                "GENV_ENFORCER_INTERVAL", interval.toSeconds() + "s",
+                "MALLOC_ARENA_MAX", "2", // as the script of the image
                 "QUARKUS_HTTP_PORT", "0",
                 "QUARKUS_MANAGEMENT_PORT", "0");
     }
@@ -97,7 +103,7 @@ final class CostNode implements AutoCloseable {
         return Map.of(
                 "GENV_TMPDIR", stateDirectory().toString(),
                 "PYTHONPATH", source.toString(),
-                "PATH", gpus.folder() + ":" + System.getenv("PATH"));
+                "PATH", gpusOfGenv.folder() + ":" + System.getenv("PATH"));
     }
 
     @Override

@@ -70,7 +70,7 @@ public final class PastBenchmark {
     static void measure(Path jar, String variables, Path folder, Instant end) throws Exception {
         print("size of the folder", "%.0f MiB".formatted(mebibytes(folder)));
         try (var node = new CostNode(CostNode.Size.parse("8x16x32"))) {
-            var settings = new HashMap<>(node.settings());
+            var settings = new HashMap<>(node.settings(Duration.ofSeconds(1)));
             settings.put("GENV_ENFORCER_INTERVAL", "10s");
             settings.put(variables + "DIR", folder.toString());
             settings.put(variables + "MAX_SIZE", LargePast.MAX_SIZE);
