@@ -210,8 +210,8 @@ public final class Gate {
     }
 
     /**
-     * 6. Nothing is detached from a device on which the service cannot terminate what runs for the environment, or may do so: the device would
-     * count as free. Nor does the quota terminate the others there then.
+     * 6. Nothing is detached from a device on which the service may not terminate what runs for the environment, or perhaps does: the device
+     * would count as free. Nor does the quota terminate the others there then.
      */
     private Optional<Verdict> withoutPrivilege(Violation cause, Action action) {
         var environment = action.environmentId();
@@ -222,8 +222,7 @@ public final class Gate {
                                 .filter(device -> cause.devices().contains(device))
                                 .anyMatch(device -> process.uses(device)
                                         && wouldRunOn(process, environment, device)
-                                        && (!canTerminate(host, process)
-                                                || process.isOfOtherAllocator() != Ternary.NO))))
+                                        && !canTerminate(host, process))))
                 .findFirst()
                 .map(process -> new Verdict.Never(
                         Outcome.SKIPPED_PRIVILEGE,
@@ -236,10 +235,11 @@ public final class Gate {
                 || process.membership().equals(Membership.NOT_PERMITTED);
     }
 
-    /** Without the privilege to read the processes of others, what it can read is its own user's. */
+    /** Not what another allocator runs or may run. Without the privilege to read the processes of others, what it can read is its own user's. */
     private static boolean canTerminate(Snapshot host, GpuProcess process) {
         var missing = host.details().missingPrivileges();
-        return !process.membership().equals(Membership.NOT_PERMITTED)
+        return process.isOfOtherAllocator() == Ternary.NO
+                && !process.membership().equals(Membership.NOT_PERMITTED)
                 && (!missing.contains(HostProblems.KILL) || missing.contains(HostProblems.SYS_PTRACE));
     }
 

@@ -21,8 +21,8 @@ import java.util.stream.Stream;
 
 /**
  * In which groups the users of one machine are, if a setting names a group. A directory that is out of reach looks like one without the group
- * or the user. So a group that was found stays found, and a user who was found in a group stays in it for a day without it. Whoever was never
- * found may be in each group. Times are in seconds since 1970.
+ * or the user. So the number of a group that was found stays, and a user who was found in a group may be in it for a day after the last answer
+ * with it. A user of whom nothing is known may be in each group. Times are in seconds since 1970.
  */
 public final class GroupReader {
     /** How many groups, and how many users, are asked for in one observation. */
@@ -123,6 +123,9 @@ public final class GroupReader {
         if (!groups.asked.isEmpty() || !users.asked.isEmpty()) {
             var ofGroups = groups.learn(facts.groups(), now, (group, number) -> numbers.put(group, number));
             var ofUsers = users.learn(facts.memberships(), now, (user, theirs) -> {
+                if (theirs.isEmpty()) { // every user has a primary group
+                    return;
+                }
                 var all = memberships.computeIfAbsent(user, _ -> new HashMap<>());
                 all.values().removeIf(last -> now - last >= DAY);
                 theirs.forEach(number -> all.put(number, now));
@@ -179,7 +182,7 @@ public final class GroupReader {
             if (number.isEmpty()) {
                 findings.add(
                         ProblemCode.SETTING_USER_UNKNOWN,
-                        "group %s of %s is the name of no group that is known of this host, so its rule does nothing to users who may be in it: give the number (gid) instead"
+                        "group %s of %s is the name of no group that is known of this host, so its rule does nothing to users who may be in it: correct the name, or give the number (gid)"
                                 .formatted(each.group, each.setting));
             }
         }

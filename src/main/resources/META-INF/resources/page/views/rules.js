@@ -33,7 +33,7 @@ const OUTCOMES = {
   skipped_audit: 'not done: audit mode',
   skipped_protected: 'not done: protected process',
   skipped_exempt: 'not done: exempt user',
-  skipped_privilege: 'not done: missing privilege',
+  skipped_privilege: 'not done: a process may not be terminated',
   skipped_limit: 'not done in this cycle: termination limit',
   skipped_grace: 'not yet: grace period',
   skipped_unconfirmed: 'not yet: an earlier run may have sent the signal',

@@ -155,6 +155,9 @@ class GateTest {
         # these no privilege would show
                                         | unknown    | detach run, terminate 1 run
                                         | b          | detach run, terminate 1 run
+        # another allocator than genv runs it, or perhaps does
+                                        | exempt     | detach skipped_privilege, terminate 1 skipped_privilege, terminate 2 skipped_exempt
+                                        | perhaps exempt | detach skipped_privilege, terminate 1 skipped_privilege, terminate 2 skipped_exempt
         STATE_WRITE                     | a          | detach run, terminate 1 run, terminate 2 run
         # on another device that process 1 uses
                                         | elsewhere  | detach run, terminate 1 run
@@ -171,6 +174,11 @@ class GateTest {
         var other = switch (second) {
             case "unreadable", "elsewhere" -> process(2).unreadable();
             case "only excused" -> process(2).excusedOn(0);
+            case "exempt", "perhaps exempt" ->
+                process(2)
+                        .inEnvironment("a")
+                        .immune(new Immunity(
+                                Immunity.Kind.EXEMPT_CGROUP, "it is exempt", !second.startsWith("perhaps")));
             case "unknown" -> process(2).membership(new Membership.Unknown("it has overwritten its environ"));
             default -> process(2).inEnvironment(second.replace("only ", ""));
         };

@@ -352,11 +352,15 @@ class ObserverTest {
 
             a group that is not found: everybody may be in it
             limited-group phd; member-of alice 1 600; see; text; see; is-in phd alice 1003
-            → usual, SETTING_USER_UNKNOWN → group phd of GENV_ENFORCER_MAX_MEMORY_FOR_GROUP is the name of no group that is known of this host, so its rule does nothing to users who may be in it: give the number (gid) instead → usual, SETTING_USER_UNKNOWN → UNKNOWN
+            → usual, SETTING_USER_UNKNOWN → group phd of GENV_ENFORCER_MAX_MEMORY_FOR_GROUP is the name of no group that is known of this host, so its rule does nothing to users who may be in it: correct the name, or give the number (gid) → usual, SETTING_USER_UNKNOWN → UNKNOWN
 
             a group that only an earlier answer had: perhaps, for a day
             limited-group 600; member-of alice 1 600; see; see; member-of alice 1; hours 1; see; see; is-in 600 alice 1003; hours 24; see; see; is-in 600 alice 1003
             → usual → usual → usual → usual → UNKNOWN → usual → usual → NO
+
+            an answer without a group is none: every user has a primary group
+            limited-group 600; member-of alice; see; see; is-in 600 alice 1003
+            → usual → usual → UNKNOWN
 
             a directory that is down at the start: nobody is known to be in no group
             limited-group 600; directory-is finds-nobody; see; see; is-in 600 alice 1003; asks-groups; member-of alice 600; hours 1; see; see; is-in 600 alice 1003

@@ -370,8 +370,8 @@ public final class Hangable {
     }
 
     private void requireShare(Collection<User> pending, Limits most, User caller) throws UnansweredException {
-        var user = user(caller.uid.get());
-        if (pending.stream().filter(call -> user(call.uid.get()).equals(user)).count() >= most.mostOfUser) {
+        var user = user(caller.uid());
+        if (pending.stream().filter(call -> user(call.uid()).equals(user)).count() >= most.mostOfUser) {
             throw UnansweredException.noTime(
                     "not read: %d other processes of its user do not answer".formatted(most.mostOfUser));
         }
@@ -402,12 +402,29 @@ public final class Hangable {
         }
     }
 
-    /**
-     * Who can keep a call from returning.
-     *
-     * @param limits of the kind of the call
-     */
-    private record User(Supplier<@Nullable Long> uid, Limits limits) {}
+    /** Who can keep a call from returning. */
+    private static final class User {
+        private final Supplier<@Nullable Long> reader;
+        private final Limits limits;
+        private boolean isRead;
+        private @Nullable Long uid;
+
+        /** @param limits of the kind of the call */
+        User(Supplier<@Nullable Long> reader, Limits limits) {
+            this.reader = reader;
+            this.limits = limits;
+        }
+
+        /** Returns the uid, or null if it is unknown. It is read once, under the lock of the pending calls: each call compares it with all of these. */
+        @Nullable
+        Long uid() {
+            if (!isRead) {
+                uid = reader.get();
+                isRead = true;
+            }
+            return uid;
+        }
+    }
 
     private static final class Call<T> extends FutureTask<T> {
         private volatile @Nullable Long begunAt;

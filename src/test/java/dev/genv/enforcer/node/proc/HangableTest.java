@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
@@ -168,6 +169,21 @@ class HangableTest {
                 .hasSize(LISTED.mostOfUser());
         await().untilAsserted(() ->
                 assertThat(each(reader, List.of(100), BOB, String::valueOf)).containsExactly("100"));
+    }
+
+    @Test
+    void userOfAHangingCallIsAskedForOnce() throws Exception {
+        var reader = reader(SHORT, LONG);
+        var asked = new ConcurrentLinkedQueue<Integer>();
+        reader.callEach(
+                IntStream.range(0, 9).boxed().toList(),
+                subject -> {
+                    asked.add(subject);
+                    return ALICE;
+                },
+                subject -> subject == 3 ? hang() : "",
+                (_, _) -> "");
+        assertThat(asked).contains(3).doesNotHaveDuplicates();
     }
 
     @Test

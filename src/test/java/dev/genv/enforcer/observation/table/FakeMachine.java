@@ -6,7 +6,6 @@ import dev.genv.enforcer.enforcement.host.ObservedHost;
 import dev.genv.enforcer.host.HostFacts;
 import dev.genv.enforcer.host.Machine;
 import dev.genv.enforcer.host.ObservationRequest;
-import dev.genv.enforcer.model.SubordinateUids;
 import dev.genv.enforcer.node.NodeMachine;
 import dev.genv.enforcer.node.gpu.NvidiaSmi;
 import dev.genv.enforcer.observation.GroupReader.ConfiguredGroup;
@@ -133,18 +132,6 @@ class FakeMachine {
     }
 
     HostFacts observe() throws Exception {
-        return machine()
-                .observe(new ObservationRequest(
-                        Set.of(),
-                        false,
-                        false,
-                        List.of(),
-                        List.of(),
-                        Set.of(),
-                        0,
-                        List.of(),
-                        List.of(),
-                        List.of(),
-                        SubordinateUids.NONE));
+        return machine().observe(new ObservationRequest(Set.of()));
     }
 }
