@@ -28,6 +28,7 @@ class ArchitectureTest {
             entry("linux", List.of("model")),
             entry("host", List.of("model")),
             entry("policy", List.of("model")),
+            entry("policyfile", List.of("observation", "policy", "model")),
             entry("genv", List.of("model", "linux")),
             entry("gpu", List.of("host", "model")),
             entry("observation", List.of("host", "model", "genv", "gpu", "linux")),
@@ -38,13 +39,23 @@ class ArchitectureTest {
             entry("recording", List.of("store", "enforcement", "observation", "policy", "host", "model", "genv")),
             entry(
                     "api",
-                    List.of("store", "recording", "enforcement", "observation", "policy", "model", "genv", "linux")),
+                    List.of(
+                            "store",
+                            "recording",
+                            "enforcement",
+                            "observation",
+                            "policyfile",
+                            "policy",
+                            "model",
+                            "genv",
+                            "linux")),
             entry("notification", List.of("enforcement", "policy", "model", "genv", "linux")),
             entry("telemetry", List.of("enforcement", "observation", "policy", "model")),
             entry(
                     "config",
                     List.of(
                             "enforcement",
+                            "policyfile",
                             "policy",
                             "model",
                             "linux",

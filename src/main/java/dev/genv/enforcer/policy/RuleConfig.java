@@ -50,8 +50,13 @@ public record RuleConfig(RuleMode mode, Limits limits) {
      * @param general the limit, of all users without another one; null for none
      * @param perGroup limits of the users of groups, of which the largest counts. They apply even without a general limit
      * @param perUser limits of single users, instead of both
+     * @param exceptions limits of users and groups that apply before all others; null for none
      */
-    public record Limits(@Nullable Integer general, Map<String, Integer> perGroup, Map<String, Integer> perUser) {
+    public record Limits(
+            @Nullable Integer general,
+            Map<String, Integer> perGroup,
+            Map<String, Integer> perUser,
+            @Nullable Limits exceptions) {
         public static final Limits NONE = new Limits(null, Map.of());
 
         public Limits {
@@ -62,6 +67,16 @@ public record RuleConfig(RuleMode mode, Limits limits) {
                             .anyMatch(limit -> limit < 0)) {
                 throw new IllegalArgumentException("a limit must not be negative");
             }
+        }
+
+        /** Creates limits without exceptions. */
+        public Limits(@Nullable Integer general, Map<String, Integer> perGroup, Map<String, Integer> perUser) {
+            this(general, perGroup, perUser, null);
+        }
+
+        /** Returns these limits with exceptions. */
+        public Limits with(Limits others) {
+            return others.equals(NONE) ? this : new Limits(general, perGroup, perUser, others);
         }
 
         /** Creates limits without those of groups. */
@@ -76,6 +91,9 @@ public record RuleConfig(RuleMode mode, Limits limits) {
          * @param group whether this user is in a group that has a limit
          */
         public UserLimit limitFor(Function<String, Match> user, Function<String, Match> group) {
+            if (exceptions != null && !(exceptions.limitFor(user, group) instanceof UserLimit.None)) {
+                return exceptions.limitFor(user, group);
+            }
             var own = largest(perUser, user, Match.YES);
             var ofGroups = largest(perGroup, group, Match.YES);
             var perhaps = largest(own == null ? perGroup : Map.of(), group, Match.UNKNOWN);

@@ -1,6 +1,8 @@
 package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Labelled;
+import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.SnapshotPart;
 import dev.genv.enforcer.policy.Rule.ExpectedExits;
@@ -11,6 +13,7 @@ import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -72,6 +75,34 @@ public record RuleDefinition(
         return settings.stream().anyMatch(setting -> setting.kind().isLimit());
     }
 
+    /** Returns the key of its limits in a policy file, such as {@code max_devices}. */
+    public String section() {
+        return name.replace("-per-user", "").replace('-', '_');
+    }
+
+    private boolean limitsMemory() {
+        return settings.stream().anyMatch(setting -> setting.kind() == RuleSetting.Kind.MEMORY_LIMIT);
+    }
+
+    /** Reads a limit of this rule. A part of a MiB makes no difference, because nvidia-smi reports whole ones. */
+    public Optional<Integer> parseLimit(String text) {
+        return limitsMemory()
+                ? Memory.parse(text).map(memory -> (int) Math.min(memory.bytes() >> 20, Integer.MAX_VALUE))
+                : Optional.of(text)
+                        .filter(number -> number.matches("0|[1-9][0-9]{0,8}"))
+                        .map(Integer::valueOf);
+    }
+
+    /** Returns which texts are limits of this rule; it completes the sentence "expected …". */
+    public String limitForm() {
+        return limitsMemory() ? "an amount of memory such as 40g or 512mi" : "a whole number from 0";
+    }
+
+    /** Returns a limit as text. */
+    public String limitText(int limit) {
+        return limit + (limitsMemory() ? "mi" : "");
+    }
+
     /** Returns the setting of its mode. */
     public RuleSetting modeSetting() {
         return settings.getLast();
@@ -83,7 +114,7 @@ public record RuleDefinition(
     }
 
     /** What the service does about the violations of a rule. */
-    public enum RuleMode {
+    public enum RuleMode implements Labelled {
         /** The rule is not checked. */
         OFF,
         /** Violations are reported only. */

@@ -1,0 +1,119 @@
+package dev.genv.enforcer.policy;
+
+import dev.genv.enforcer.policy.PolicyValues.Key;
+import dev.genv.enforcer.policy.PolicyValues.Sourced;
+import java.time.DayOfWeek;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.LocalTime;
+import java.time.ZoneId;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A policy file: values that always apply, and values that apply at some times.
+ *
+ * @param values the values that always apply
+ * @param hours later ones take the place of earlier ones
+ * @param exceptions later ones take the place of earlier ones
+ */
+public record PolicyDocument(PolicyValues values, List<Hours> hours, List<PolicyException> exceptions, ZoneId zone) {
+    /** How many days hours reach ahead until they repeat. */
+    private static final int WEEK = 7;
+
+    /** Returns a document without values. */
+    public static PolicyDocument empty(ZoneId zone) {
+        return new PolicyDocument(PolicyValues.NONE, List.of(), List.of(), zone);
+    }
+
+    /** A time in which values apply: from its begin, and until directly before its end. */
+    private record Span(Instant begin, Instant end) {
+        boolean contains(Instant at) {
+            return !at.isBefore(begin) && at.isBefore(end);
+        }
+    }
+
+    /**
+     * Hours of the day.
+     *
+     * @param days on which they begin
+     * @param to on the next day if it is not after the begin
+     */
+    public record Hours(Set<DayOfWeek> days, LocalTime from, LocalTime to, PolicyValues values) {
+        /**
+         * Returns the times around an instant. Where the clock is set forward, a time that does not exist is as much later; where it is set
+         * back, a time that exists twice is the first one.
+         */
+        private Stream<Span> spans(Instant at, ZoneId zone) {
+            var today = LocalDate.ofInstant(at, zone);
+            return IntStream.rangeClosed(-1, WEEK)
+                    .mapToObj(today::plusDays)
+                    .filter(day -> days.contains(day.getDayOfWeek()))
+                    .map(day -> new Span(
+                            day.atTime(from).atZone(zone).toInstant(),
+                            day.plusDays(to.isAfter(from) ? 0 : 1)
+                                    .atTime(to)
+                                    .atZone(zone)
+                                    .toInstant()));
+        }
+    }
+
+    /**
+     * Limits of one user or group until a time.
+     *
+     * @param key without a rule
+     * @param limits by the names of rules
+     * @param from null for an exception that has begun
+     * @param until its end, at which it does not apply
+     * @param origin its place in the file
+     */
+    public record PolicyException(
+            Key key, Map<String, Integer> limits, @Nullable Instant from, Instant until, String reason, String origin) {
+        private Span span() {
+            return new Span(from == null ? Instant.MIN : from, until);
+        }
+
+        private PolicyValues values() {
+            var values = new TreeMap<Key, Sourced>();
+            limits.forEach((rule, limit) -> values.put(
+                    new Key(key.kind(), rule, key.name()), new Sourced(new PolicyValues.Value.Most(limit), origin)));
+            return new PolicyValues(values);
+        }
+    }
+
+    /** The next begin or end of hours or an exception, and how the values change then. */
+    public record NextChange(Instant at, List<String> changes) {}
+
+    /** Returns the values at a time: those of this document take the place of others with the same key. */
+    public PolicyValues at(Instant time, PolicyValues base) {
+        var values = base.with(this.values);
+        for (var each : hours) {
+            if (each.spans(time, zone).anyMatch(span -> span.contains(time))) {
+                values = values.with(each.values);
+            }
+        }
+        for (var each : exceptions) {
+            if (each.span().contains(time)) {
+                values = values.with(each.values());
+            }
+        }
+        return values;
+    }
+
+    /** Returns the next change after a time; empty if there is none. */
+    public Optional<NextChange> next(Instant time, PolicyValues base) {
+        return Stream.concat(
+                        hours.stream().flatMap(each -> each.spans(time, zone)),
+                        exceptions.stream().map(PolicyException::span))
+                .flatMap(span -> Stream.of(span.begin, span.end))
+                .filter(time::isBefore)
+                .min(Instant::compareTo)
+                .map(next -> new NextChange(next, at(time, base).changes(at(next, base))));
+    }
+}
