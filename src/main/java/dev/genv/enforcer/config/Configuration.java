@@ -8,6 +8,7 @@ import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.config.settings.SettingsReader;
 import dev.genv.enforcer.config.settings.Variables;
 import dev.genv.enforcer.config.settings.Variables.InvalidSettingsException;
+import dev.genv.enforcer.enforcement.CurrentPolicy;
 import dev.genv.enforcer.enforcement.CycleSchedule;
 import dev.genv.enforcer.enforcement.CycleStore;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
@@ -19,12 +20,13 @@ import dev.genv.enforcer.enforcement.report.EventLog;
 import dev.genv.enforcer.enforcement.report.Store;
 import dev.genv.enforcer.enforcement.report.ViolationRegistry;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
-import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.telemetry.GenvCollector.GenvMetrics;
 import jakarta.enterprise.context.Dependent;
 import jakarta.enterprise.inject.Produces;
 import jakarta.inject.Singleton;
 import java.security.SecureRandom;
+import java.time.Duration;
+import java.time.ZoneId;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
@@ -104,6 +106,12 @@ public final class Configuration {
 
     @Produces
     @Singleton
+    static PolicySource policies(Settings settings) {
+        return new PolicySource(settings, ZoneId.systemDefault());
+    }
+
+    @Produces
+    @Singleton
     static PolicySettings policySettings(
             Settings settings, @ConfigProperty(name = "quarkus.application.version") String version) {
         var safety = settings.safety();
@@ -148,11 +156,17 @@ public final class Configuration {
 
     @Produces
     @Singleton
-    static EnforcerConfig enforcerConfig(Settings settings, Hosts hosts) throws InterruptedException {
+    static EnforcerConfig enforcerConfig(Settings settings, Hosts hosts, PolicySource policies, Ticker ticker)
+            throws InterruptedException {
         return new EnforcerConfig(
                 hosts.open(),
                 settings.isRemote(),
-                new Policy(settings.rules(), settings.idleLimits()),
+                new CurrentPolicy(
+                        policies,
+                        settings.isSingleCycle()
+                                ? Duration.ZERO
+                                : settings.safety().policyGrace(),
+                        ticker.now()),
                 settings.general().mode(),
                 settings.general().terminateProcesses(),
                 settings.safetyLimits(),

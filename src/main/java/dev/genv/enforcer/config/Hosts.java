@@ -1,7 +1,6 @@
 package dev.genv.enforcer.config;
 
 import dev.genv.enforcer.config.settings.RemoteSettings;
-import dev.genv.enforcer.config.settings.RuleSettings;
 import dev.genv.enforcer.config.settings.SafetySettings.OverwrittenEnviron;
 import dev.genv.enforcer.config.settings.Settings;
 import dev.genv.enforcer.enforcement.CycleListener;
@@ -17,9 +16,6 @@ import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.ObserverSettings.Advice;
 import dev.genv.enforcer.observation.ObserverSettings.Needs;
 import dev.genv.enforcer.observation.ObserverSettings.Privileges;
-import dev.genv.enforcer.policy.RuleConfig;
-import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
-import dev.genv.enforcer.policy.Rules;
 import dev.genv.enforcer.remote.Connection;
 import dev.genv.enforcer.remote.HostFile;
 import dev.genv.enforcer.remote.RemoteFleet;
@@ -183,8 +179,8 @@ public class Hosts implements CycleListener {
                 stateDirectory.toString(),
                 settings.safety().protectedExecutables(),
                 settings.safety().exemptUsers(),
-                RuleSettings.limitedUsers(settings.rules()),
-                RuleSettings.limitedGroups(settings.rules()),
+                List.of(),
+                List.of(),
                 settings.safety().exemptCgroups(),
                 new Needs(
                         settings.safety().requireHostPid(),
@@ -196,15 +192,9 @@ public class Hosts implements CycleListener {
                 statusAge());
     }
 
-    /** Idle processes are decided by the samples, and metrics are read as often as cycles run. Otherwise the page alone shows them. */
+    /** Metrics are read as often as cycles run. Otherwise the page alone shows what the driver measures, unless the policy needs it. */
     private Duration statusAge() {
-        return settings.rules()
-                                        .getOrDefault(Rules.IDLE_PROCESSES, RuleConfig.OFF)
-                                        .mode()
-                                == RuleMode.OFF
-                        && settings.general().genvMetrics() == GenvMetrics.OFF
-                ? USUAL_STATUS_AGE
-                : Duration.ZERO;
+        return settings.general().genvMetrics() == GenvMetrics.OFF ? USUAL_STATUS_AGE : Duration.ZERO;
     }
 
     private String mode() {

@@ -98,7 +98,7 @@ public final class CycleStore {
      *
      * @return whether something that earlier runs stored is lost, so that it is unknown whom they signalled
      */
-    boolean restore(CycleClock clock, Terminations terminations, History history, Instant now) {
+    boolean restore(CycleClock clock, CurrentPolicy policies, Terminations terminations, History history, Instant now) {
         restore("accounts", () -> history.restoreAccounts(earlier.state()));
         if (earlier.isSameBoot()) {
             earlier.cycle().ifPresent(last -> {
@@ -114,6 +114,10 @@ public final class CycleStore {
                             "The service was stopped before a cycle recorded this action: %s",
                             ActionLog.fixedForm(signal)));
         }
+        restore(
+                "policy",
+                () -> policies.restore(
+                        earlier.state(), earlier.isSameBoot(), clock.ticker().mark()));
         earlier = Restored.nothing(earlier.hasLost());
         return earlier.hasLost() || !notRestored.isEmpty();
     }
@@ -183,7 +187,13 @@ public final class CycleStore {
     }
 
     /** Stores a cycle, after its clock has ended and before readers see it. */
-    void commit(List<Event> ofCycle, Instant at, CycleClock clock, Terminations terminations, History history) {
+    void commit(
+            List<Event> ofCycle,
+            Instant at,
+            CycleClock clock,
+            CurrentPolicy policies,
+            Terminations terminations,
+            History history) {
         var violations = registry.save();
         var unstored = events.unstored(ofCycle);
         var changes = new LinkedHashMap<>(actions);
@@ -196,8 +206,11 @@ public final class CycleStore {
                 at,
                 violations.latest(),
                 unstored.isEmpty() ? events.stored() : unstored.getLast().sequence());
-        var state =
-                SavedState.EMPTY.with(history.save()).with(terminations.save()).with(deliveries.save());
+        var state = SavedState.EMPTY
+                .with(history.save())
+                .with(policies.save())
+                .with(terminations.save())
+                .with(deliveries.save());
         if (store.commit(new CycleCommit(cycle, state, violations.active(), unstored, changes, violations.names()))) {
             var missing = events.confirm(unstored);
             if (missing > 0) {

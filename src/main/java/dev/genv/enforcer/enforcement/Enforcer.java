@@ -69,7 +69,7 @@ public final class Enforcer {
         terminations = new Terminations(limits, clock.ticker());
         gate = new Gate(config.enforcement(), history, limits.maxTerminations(), clock.ticker());
         problems = new ProblemLog(config.quiet());
-        if (store.restore(clock, terminations, history, ticker.now())) {
+        if (store.restore(clock, config.policies(), terminations, history, ticker.now())) {
             gate.holdSigterm(limits.timeAfterSignal());
         }
         dispatcher = new ActionDispatcher(config, workers, terminations, ticker);
@@ -88,6 +88,7 @@ public final class Enforcer {
                 History.CLOCKS,
                 History.IDLE,
                 Terminations.TERMINATIONS,
+                CurrentPolicy.POLICIES,
                 DeliveryCursors.POSITIONS);
     }
 
@@ -123,20 +124,28 @@ public final class Enforcer {
      * report and for the next cycle.
      */
     private CycleReport cycle(ObservationAge age) throws InterruptedException {
+        var changes = config.policies().begin(ticker.now(), clock.ticker().mark());
+        if (!changes.isEmpty()) {
+            LOG.infof("The policy changed: %s", String.join("; ", ActionLog.limit(changes, "changes")));
+            history.forgetUnenforced();
+        }
         var fleet = history.remember(observe(processesToVerify(), age), workers::remembered);
-        var plan = config.policy().check(fleet, terminations.leaving(history.observedAt()), gate::isDue);
+        var leaving = terminations.leaving(history.observedAt());
+        gate.compare(
+                config.policies().earlier(history.observedAt()), earlier -> earlier.check(fleet, leaving, gate::isDue));
+        var plan = config.policy().check(fleet, leaving, gate::isDue);
         history.remember(plan, gate::isInForce);
         var review = terminations.review(plan, fleet, history, gate);
         var verdicts = gate.judge(review.actions());
         ActionLog.logNew(store.registry().unknown(plan.violations())); // before the actions that follow from them
         store.begin(terminations.begin(verdicts)); // on the disk before the first signal
         var execution = dispatcher.execute(verdicts, age);
-        return complete(age, fleet, plan, review.records(), verdicts, execution);
+        return complete(age, changes, fleet, plan, review.records(), verdicts, execution);
     }
 
     /** Observes the present hosts, and verifies whether these processes have exited. */
     private Fleet observe(Set<HostProcess> verified, ObservationAge age) throws InterruptedException {
-        var snapshots = workers.observe(history::remembered, verified);
+        var snapshots = workers.observe(history::remembered, config.policies().observed(), verified);
         age.observed();
         return new Fleet(snapshots, config.remote(), ticker.now());
     }
@@ -151,6 +160,7 @@ public final class Enforcer {
     /** Completes a cycle: logs and stores it, publishes its events, and remembers what later cycles decide by. */
     private CycleReport complete(
             ObservationAge age,
+            List<String> policyChanges,
             Fleet fleet,
             Plan plan,
             List<ActionRecord> reviewed,
@@ -166,14 +176,14 @@ public final class Enforcer {
         var ofHosts = Stream.concat(gate.problems(verdicts).stream(), plan.problems().stream())
                 .toList();
         var reported = HostProblems.addTo(HostProblems.addDeniedPrivileges(fleet, actions), general, ofHosts);
-        var changes = problems.log(reported.snapshots());
+        var problemChanges = problems.log(reported.snapshots());
         var next = gate.next(verdicts, execution.records(), terminations.nextSignals(plan, fleet), fleet.at());
         clock.endCycle();
         var update = store.registry().remember(plan, fleet, actions, next, config::effectiveMode);
         store.remember(actions, update.actions());
         dispatcher.forget(execution);
-        var events = store.events().number(ticker.now(), contents(changes, update));
-        store.commit(events, fleet.at(), clock, terminations, history);
+        var events = store.events().number(ticker.now(), contents(policyChanges, problemChanges, update));
+        store.commit(events, fleet.at(), clock, config.policies(), terminations, history);
         store.registry().publish();
         var report = end(new CycleReport(
                 age.begunAt(),
@@ -189,9 +199,13 @@ public final class Enforcer {
         return report;
     }
 
-    /** Returns the events in their order: problems, new violations, actions, resolved violations. */
-    private static List<EventContent> contents(ProblemLog.Changes problems, ViolationRegistry.Update update) {
+    /** Returns the events in their order: changes of the policy, problems, new violations, actions, resolved violations. */
+    private static List<EventContent> contents(
+            List<String> policyChanges, ProblemLog.Changes problems, ViolationRegistry.Update update) {
         var events = new ArrayList<EventContent>();
+        if (!policyChanges.isEmpty()) {
+            events.add(new EventContent.PolicyChanged(ActionLog.limit(policyChanges, "changes")));
+        }
         problems.ended().forEach(each -> events.add(new EventContent.ProblemEnded(each.host(), each.problem())));
         problems.began().forEach(each -> events.add(new EventContent.ProblemBegan(each.host(), each.problem())));
         update.appeared().forEach(each -> events.add(new EventContent.ViolationOpened(each)));

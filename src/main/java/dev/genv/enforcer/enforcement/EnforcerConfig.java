@@ -22,7 +22,7 @@ import java.util.function.Supplier;
 public record EnforcerConfig(
         Supplier<List<Host>> hosts,
         boolean remote,
-        Policy policy,
+        CurrentPolicy policies,
         ServiceMode mode,
         boolean signals,
         SafetyLimits safetyLimits,
@@ -37,18 +37,23 @@ public record EnforcerConfig(
      */
     public record Timing(Duration interval, Duration observation, Duration action) {}
 
+    /** The policy of the present cycle. */
+    public Policy policy() {
+        return policies.get().policy();
+    }
+
     /** Returns the weaker one of the modes of a rule and of the service. */
     RuleMode effectiveMode(RuleDefinition rule) {
-        return mode == ServiceMode.AUDIT ? RuleMode.AUDIT : policy.modeOf(rule);
+        return mode == ServiceMode.AUDIT ? RuleMode.AUDIT : policy().modeOf(rule);
     }
 
     /** What these settings enforce. */
     public Enforcement enforcement() {
         return new Enforcement(
                 mode,
-                rule -> policy.modeOf(rule) == RuleMode.ENFORCE,
+                rule -> policy().modeOf(rule) == RuleMode.ENFORCE,
                 signals,
                 safetyLimits.grace(),
-                policy.idle().utilization());
+                policy().idle().utilization());
     }
 }

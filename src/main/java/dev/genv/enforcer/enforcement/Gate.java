@@ -1,11 +1,13 @@
 package dev.genv.enforcer.enforcement;
 
+import dev.genv.enforcer.enforcement.CurrentPolicy.EarlierPolicy;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
 import dev.genv.enforcer.enforcement.host.ObservationAge;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.enforcement.host.Ticker;
+import dev.genv.enforcer.enforcement.report.ViolationRecord.ActionNote.Target;
 import dev.genv.enforcer.enforcement.report.ViolationRecord.NextAction;
 import dev.genv.enforcer.enforcement.report.ViolationRecord.WaitReason;
 import dev.genv.enforcer.model.Device.HostDevice;
@@ -19,11 +21,14 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Ternary;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
+import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Plan.HostProblem;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
+import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.Rule.RuleFinding;
 import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
 import dev.genv.enforcer.policy.RuleDefinition;
+import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.Rules;
 import dev.genv.enforcer.policy.Violation;
 import java.time.Duration;
@@ -37,8 +42,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Decides whether an action that a rule asks for happens. Each reason against it is one method, in the order in which they are checked, and
@@ -54,6 +61,10 @@ public final class Gate {
     private final History history;
     private final TerminationLimit limit;
     private final Ticker counted;
+    /** Which rules are enforced: by the present policy, or by an earlier one that is compared with it. */
+    private Predicate<RuleDefinition> enforced;
+
+    private @Nullable Earlier earlier;
     private volatile boolean stopped;
     /** Until when no process is asked to exit, by the clock that counts towards an action. */
     private long heldUntil;
@@ -129,6 +140,7 @@ public final class Gate {
         this.enforcement = enforcement;
         this.history = history;
         this.counted = counted;
+        enforced = enforcement.rules();
         limit = new TerminationLimit(maxTerminations);
     }
 
@@ -155,6 +167,7 @@ public final class Gate {
                 .or(() -> withoutPrivilege(cause, action))
                 .or(() -> shielded(cause, action))
                 .or(() -> perhapsSignalled(action))
+                .or(() -> policyGrace(cause, action, detached))
                 .or(() -> grace(cause, action, detached))
                 .orElse(NOW);
     }
@@ -198,7 +211,7 @@ public final class Gate {
 
     /** 4. A rule that is not enforced asks for it. */
     private Optional<Verdict> ruleAudits(Violation cause) {
-        return neverIf(!enforcement.rules().test(cause.rule()), Outcome.SKIPPED_AUDIT, "the rule only audits");
+        return neverIf(!enforced.test(cause.rule()), Outcome.SKIPPED_AUDIT, "the rule only audits");
     }
 
     /** 5. genv's own setting forbids all signals, but no detachments. */
@@ -255,7 +268,7 @@ public final class Gate {
             return Optional.empty();
         }
         var claims = history.claims(host);
-        var enforcesInactive = enforcement.rules().test(Rules.INACTIVE_ENV_PROCESSES);
+        var enforcesInactive = enforced.test(Rules.INACTIVE_ENV_PROCESSES);
         if (!enforcesInactive && claims.shieldsFromEnvironment(process, environment)) {
             return Optional.of(new Verdict.Never(
                     Outcome.SKIPPED_PROTECTED,
@@ -286,7 +299,45 @@ public final class Gate {
         heldUntil = counted.mark() + time.toNanos();
     }
 
-    /** 9. An action waits until one of its violations was observed for the grace period. */
+    /**
+     * What the policy before a change would do.
+     *
+     * @param left for how long only this is done
+     */
+    private record Earlier(Set<Target> asked, Duration left) {}
+
+    /** Has the actions wait that the policy before a change does not ask for. */
+    void compare(Optional<EarlierPolicy> other, Function<Policy, Plan> check) {
+        earlier = null;
+        other.ifPresent(its -> {
+            enforced = rule -> its.policy().modeOf(rule) == RuleMode.ENFORCE;
+            try {
+                var asked = check.apply(its.policy()).actions().stream()
+                        .filter(planned ->
+                                planned.causes().stream().anyMatch(cause -> isInForce(cause, planned.action())))
+                        .map(planned -> Target.of(planned.action()))
+                        .collect(Collectors.toSet());
+                earlier = new Earlier(asked, its.left());
+            } finally {
+                enforced = enforcement.rules();
+            }
+        });
+    }
+
+    /** 9. The policy just became stricter: an action waits that the earlier one does not ask for. */
+    private Optional<Verdict> policyGrace(Violation cause, Action action, Set<HostDevice> detached) {
+        if (earlier == null || earlier.asked.contains(Target.of(action))) {
+            return Optional.empty();
+        }
+        var grace = enforcement.grace().isZero() ? Duration.ZERO : history.left(cause, action, detached);
+        return Optional.of(new Verdict.Wait(
+                grace.compareTo(earlier.left) > 0 ? grace : earlier.left,
+                WaitReason.POLICY_GRACE,
+                Outcome.SKIPPED_GRACE,
+                "the policy changed, and the earlier one does not ask for it"));
+    }
+
+    /** 10. An action waits until one of its violations was observed for the grace period. */
     private Optional<Verdict> grace(Violation cause, Action action, Set<HostDevice> detached) {
         if (enforcement.grace().isZero()) {
             return Optional.empty();
@@ -301,7 +352,7 @@ public final class Gate {
                 : Optional.empty();
     }
 
-    /** 10. A service that is being stopped starts no further action. */
+    /** 11. A service that is being stopped starts no further action. */
     private Optional<Verdict> stopped() {
         return neverIf(stopped, Outcome.FAILED, "the service is being stopped");
     }
@@ -322,7 +373,7 @@ public final class Gate {
         return verdicts;
     }
 
-    /** 11. One cycle terminates a limited number of processes of a host; those for which no other reason applies count. */
+    /** 12. One cycle terminates a limited number of processes of a host; those for which no other reason applies count. */
     private Verdict aboveLimit() {
         return new Verdict.Wait(
                 Duration.ZERO,
@@ -407,7 +458,7 @@ public final class Gate {
     }
 
     /**
-     * 12. An action is not executed if the observation that it rests on is too old. Time may pass until its host begins with it, so this
+     * 13. An action is not executed if the observation that it rests on is too old. Time may pass until its host begins with it, so this
      * is checked directly before.
      */
     public static Optional<Result> tooOld(ObservationAge age) {

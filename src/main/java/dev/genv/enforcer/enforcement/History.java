@@ -185,6 +185,11 @@ public final class History {
         clocks.run(inForce(plan, isInForce), observedAt);
     }
 
+    /** Forgets for how long violations were observed of rules that the policy does not enforce: such a rule begins anew. */
+    void forgetUnenforced() {
+        clocks.forget(key -> !enforcement.enforces(key.rule()));
+    }
+
     /** Returns the devices that the present plan detaches for a violation. */
     Set<HostDevice> detached(Violation cause) {
         return detached.getOrDefault(cause.key(), Set.of());

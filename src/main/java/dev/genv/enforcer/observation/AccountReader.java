@@ -57,6 +57,12 @@ public final class AccountReader {
         this.groups = new GroupReader(groups);
     }
 
+    /** Takes over the users and groups whom other settings name. */
+    void configure(Collection<ConfiguredUser> users, List<ConfiguredGroup> others) {
+        configured.configure(users);
+        groups.configure(others);
+    }
+
     /**
      * What the name service of a machine found, for another run of the service.
      *

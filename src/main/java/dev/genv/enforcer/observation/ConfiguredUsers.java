@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,10 +33,12 @@ public final class ConfiguredUsers {
     /** After failures the pause is at most eight minutes, because actions are held meanwhile. */
     private static final int MOST_DOUBLINGS = 3;
 
+    private static final int MOST_KEPT = 10_000;
+
     private static final Pattern USER =
             Pattern.compile("\\+[0-9]{1,10}|[^-+,:/*=@\\s\\p{Cntrl}][^,:/*=\\s\\p{Cntrl}]*");
 
-    private final List<ConfiguredUser> configured;
+    private List<ConfiguredUser> configured;
     private final Map<String, Answer> answers = new LinkedHashMap<>();
     private final Pause pause = new Pause(MOST_DOUBLINGS);
     private List<String> asked = List.of();
@@ -60,6 +63,15 @@ public final class ConfiguredUsers {
 
     ConfiguredUsers(Collection<ConfiguredUser> configured) {
         this.configured = List.copyOf(configured);
+    }
+
+    /** Takes over the users of other settings. What is known of the users of earlier ones is kept, up to a limit. */
+    void configure(Collection<ConfiguredUser> others) {
+        configured = List.copyOf(others);
+        if (answers.size() > MOST_KEPT) {
+            answers.keySet()
+                    .retainAll(configured.stream().map(ConfiguredUser::user).collect(Collectors.toSet()));
+        }
     }
 
     /** Whether a text can be a user in a setting: a name, also with a domain, or a uid, which may have a plus sign. */

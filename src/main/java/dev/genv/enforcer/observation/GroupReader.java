@@ -40,7 +40,7 @@ public final class GroupReader {
 
     private static final long DAY = NameService.DAY / TICKS;
 
-    private final List<ConfiguredGroup> configured;
+    private List<ConfiguredGroup> configured;
     private final Questions groups = new Questions();
     private final Questions users = new Questions();
     private final Pause pause = new Pause(MOST_DOUBLINGS);
@@ -73,6 +73,11 @@ public final class GroupReader {
 
     GroupReader(List<ConfiguredGroup> configured) {
         this.configured = configured;
+    }
+
+    /** Takes over the groups of other settings. */
+    void configure(List<ConfiguredGroup> others) {
+        configured = others;
     }
 
     /** Whom it asks for, and when it did so last. */

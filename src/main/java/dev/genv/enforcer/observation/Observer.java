@@ -61,7 +61,7 @@ public final class Observer {
             "another service acts on this host over SSH, or this one did before its restart, and that lease has"
                     + " not expired";
 
-    private final ObserverSettings settings;
+    private ObserverSettings settings;
     private final GpuHistory gpus = new GpuHistory();
     private final ReportedProcesses reportedProcesses = new ReportedProcesses();
     private final Workloads workloads = new Workloads();
@@ -84,7 +84,13 @@ public final class Observer {
         stateParser = new StateParser(settings.stateDirectory());
         memberships = new MembershipResolver(settings.overwrittenIsOutside());
         unexplained = new UnexplainedMemory(settings.unlistedMemory());
-        accountReader = new AccountReader(settings.configuredUsers(), settings.limitedGroups());
+        accountReader = new AccountReader(settings.configuredUsers(), settings.policyGroups());
+    }
+
+    /** Takes over the users whom other settings name. */
+    public void apply(ObserverSettings other) {
+        settings = other;
+        accountReader.configure(other.configuredUsers(), other.policyGroups());
     }
 
     /**
@@ -264,7 +270,7 @@ public final class Observer {
 
     private ImmunityRules immunity(HostFacts facts, Findings findings) {
         return ImmunityRules.of(
-                new ExemptUsers(settings.exemptUsers(), accounts.accounts()),
+                new ExemptUsers(settings.allExemptUsers(), accounts.accounts()),
                 new ExemptCgroups(settings.exemptCgroups(), facts.machine().cgroupRoot()),
                 settings.programs(),
                 facts.access().pid(),

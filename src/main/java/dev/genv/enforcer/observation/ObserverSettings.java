@@ -19,8 +19,8 @@ import java.util.stream.Stream;
  *
  * @param protectedExecutables programs that are never terminated, besides the built-in ones
  * @param exemptUsers names or uids of users whose processes are never terminated
- * @param limitedUsers the users who have limits of their own
- * @param limitedGroups the groups that have limits
+ * @param policyUsers the users who have limits of their own, and those whom the policy exempts
+ * @param policyGroups the groups that have limits
  * @param exemptCgroups the paths below which other allocators run jobs
  * @param needs what the service must be allowed on the machine
  * @param overwrittenIsOutside whether a process counts as outside of all environments if it has overwritten its environ, and nothing shows
@@ -33,8 +33,8 @@ public record ObserverSettings(
         String stateDirectory,
         List<ProtectedExecutable> protectedExecutables,
         List<String> exemptUsers,
-        List<ConfiguredUser> limitedUsers,
-        List<ConfiguredGroup> limitedGroups,
+        List<ConfiguredUser> policyUsers,
+        List<ConfiguredGroup> policyGroups,
         List<String> exemptCgroups,
         Needs needs,
         boolean overwrittenIsOutside,
@@ -43,9 +43,42 @@ public record ObserverSettings(
     public ObserverSettings {
         protectedExecutables = List.copyOf(protectedExecutables);
         exemptUsers = List.copyOf(exemptUsers);
-        limitedUsers = List.copyOf(limitedUsers);
-        limitedGroups = List.copyOf(limitedGroups);
+        policyUsers = List.copyOf(policyUsers);
+        policyGroups = List.copyOf(policyGroups);
         exemptCgroups = List.copyOf(exemptCgroups);
+    }
+
+    /**
+     * Returns the settings with a policy.
+     *
+     * @param users whom it names besides these
+     * @param groups that it names besides these
+     * @param cgroups that it exempts besides these
+     * @param needsStatus whether every observation needs what the driver measures
+     */
+    public ObserverSettings with(
+            List<ConfiguredUser> users, List<ConfiguredGroup> groups, List<String> cgroups, boolean needsStatus) {
+        return new ObserverSettings(
+                host,
+                stateDirectory,
+                protectedExecutables,
+                exemptUsers,
+                Stream.concat(policyUsers.stream(), users.stream()).distinct().toList(),
+                Stream.concat(policyGroups.stream(), groups.stream()).distinct().toList(),
+                Stream.concat(exemptCgroups.stream(), cgroups.stream()).distinct().toList(),
+                needs,
+                overwrittenIsOutside,
+                unlistedMemory,
+                needsStatus ? Duration.ZERO : statusAge);
+    }
+
+    /** Returns the users whom settings or the policy exempt. */
+    List<String> allExemptUsers() {
+        return Stream.concat(
+                        exemptUsers.stream(),
+                        policyUsers.stream().filter(ConfiguredUser::isExempt).map(ConfiguredUser::user))
+                .distinct()
+                .toList();
     }
 
     /** Returns all protected programs, in the order in which {@link dev.genv.enforcer.host.HostFacts#programs} answers for them. */
@@ -60,7 +93,7 @@ public record ObserverSettings(
                         protectedExecutables.stream()
                                 .flatMap(program -> program.oneUser().stream())
                                 .map(user -> new ConfiguredUser(user, ProtectedExecutable.SETTING, true)),
-                        limitedUsers.stream())
+                        policyUsers.stream())
                 .flatMap(Function.identity())
                 .distinct()
                 .toList();

@@ -144,15 +144,14 @@ final class MemoryRules {
     private static void users(List<Snapshot> hosts, RuleCheck check) {
         var limits = check.limits();
         var uids = new HashMap<String, Set<RecordedUid>>();
-        for (var host : limits.perGroup().isEmpty() ? List.<Snapshot>of() : hosts) {
+        for (var host : limits.groups().isEmpty() ? List.<Snapshot>of() : hosts) {
             host.processes().stream()
                     .flatMap(process -> Stream.ofNullable(process.owner()))
                     .forEach(uid -> uids.computeIfAbsent(keyOf(host, uid), _ -> new HashSet<>())
                             .add(new RecordedUid(uid, host.details().accounts())));
         }
         var groups = new HashMap<List<String>, Match>(); // by user and group
-        uids.forEach((user, its) -> limits.perGroup()
-                .keySet()
+        uids.forEach((user, its) -> limits.groups()
                 .forEach(group ->
                         groups.put(List.of(user, group), RecordedUid.isInGroup(group, user, its, check.fleet()))));
         var byUser = new TreeMap<String, List<MemoryUse>>();

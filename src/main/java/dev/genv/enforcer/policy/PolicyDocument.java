@@ -1,6 +1,6 @@
 package dev.genv.enforcer.policy;
 
-import dev.genv.enforcer.policy.PolicyValues.Key;
+import dev.genv.enforcer.policy.PolicyValues.PolicyKey;
 import dev.genv.enforcer.policy.PolicyValues.Sourced;
 import java.time.DayOfWeek;
 import java.time.Instant;
@@ -74,15 +74,21 @@ public record PolicyDocument(PolicyValues values, List<Hours> hours, List<Policy
      * @param origin its place in the file
      */
     public record PolicyException(
-            Key key, Map<String, Integer> limits, @Nullable Instant from, Instant until, String reason, String origin) {
+            PolicyKey key,
+            Map<String, Integer> limits,
+            @Nullable Instant from,
+            Instant until,
+            String reason,
+            String origin) {
         private Span span() {
             return new Span(from == null ? Instant.MIN : from, until);
         }
 
         private PolicyValues values() {
-            var values = new TreeMap<Key, Sourced>();
+            var values = new TreeMap<PolicyKey, Sourced>();
             limits.forEach((rule, limit) -> values.put(
-                    new Key(key.kind(), rule, key.name()), new Sourced(new PolicyValues.Value.Most(limit), origin)));
+                    new PolicyKey(key.kind(), rule, key.name()),
+                    new Sourced(new PolicyValues.Value.Most(limit), origin)));
             return new PolicyValues(values);
         }
     }

@@ -18,11 +18,13 @@ import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The values of a policy by their keys. A policy results from several of these, of which later ones take the place of earlier ones. */
-public record PolicyValues(SortedMap<Key, Sourced> all) {
+public record PolicyValues(SortedMap<PolicyKey, Sourced> all) {
+    /** How a policy has no limit. */
+    public static final String UNLIMITED = "none";
+
     public static final PolicyValues NONE = new PolicyValues(new TreeMap<>());
 
     public PolicyValues {
@@ -47,12 +49,13 @@ public record PolicyValues(SortedMap<Key, Sourced> all) {
      * @param rule the name of the rule; empty for an exemption
      * @param name of a user or a group, or the path of a cgroup; empty for a rule as a whole
      */
-    public record Key(Kind kind, String rule, String name) implements Comparable<Key> {
-        private static final Comparator<Key> ORDER =
-                Comparator.comparing(Key::kind).thenComparing(Key::rule).thenComparing(Key::name);
+    public record PolicyKey(Kind kind, String rule, String name) implements Comparable<PolicyKey> {
+        private static final Comparator<PolicyKey> ORDER = Comparator.comparing(PolicyKey::kind)
+                .thenComparing(PolicyKey::rule)
+                .thenComparing(PolicyKey::name);
 
         @Override
-        public int compareTo(Key other) {
+        public int compareTo(PolicyKey other) {
             return ORDER.compare(this, other);
         }
 
@@ -83,7 +86,7 @@ public record PolicyValues(SortedMap<Key, Sourced> all) {
         record Exempt() implements Value {}
     }
 
-    /** @param origin where the value is from: a variable, or a place in the file */
+    /** A value, and where it is from: a variable, or a place in the file. */
     public record Sourced(Value value, String origin) {}
 
     /** Returns these values with others, which take the place of those with the same key. */
@@ -109,7 +112,7 @@ public record PolicyValues(SortedMap<Key, Sourced> all) {
     }
 
     private @Nullable Value valueOf(Kind kind, RuleDefinition rule) {
-        var found = all.get(new Key(kind, rule.name(), ""));
+        var found = all.get(new PolicyKey(kind, rule.name(), ""));
         return found == null ? null : found.value;
     }
 
@@ -123,14 +126,40 @@ public record PolicyValues(SortedMap<Key, Sourced> all) {
         return limits;
     }
 
-    /** Returns the keys of these kinds. */
-    public Stream<Key> keys(Kind... kinds) {
-        return all.keySet().stream().filter(key -> List.of(kinds).contains(key.kind));
+    /** Whether a rule is checked. */
+    public boolean isOn(RuleDefinition rule) {
+        return valueOf(Kind.MODE, rule) instanceof Mode(var mode) && mode != RuleMode.OFF;
     }
 
-    /** Whether another policy asks for the same. */
-    public boolean hasSameValues(PolicyValues other) {
-        return changes(other).isEmpty();
+    /** A value as text, as it is stored. */
+    public record Text(PolicyKey key, String text) {}
+
+    /** Returns the values as texts. */
+    public List<Text> texts() {
+        return all.entrySet().stream()
+                .map(each -> new Text(each.getKey(), text(each.getKey(), each.getValue().value)))
+                .toList();
+    }
+
+    /** Returns values that were stored, without those of rules that do not exist. */
+    public static PolicyValues of(List<Text> texts) {
+        var values = new TreeMap<PolicyKey, Sourced>();
+        texts.forEach(each -> value(each.key, each.text)
+                .ifPresent(value -> values.put(each.key, new Sourced(value, "the earlier policy"))));
+        return new PolicyValues(values);
+    }
+
+    private static Optional<Value> value(PolicyKey key, String text) {
+        return switch (key.kind) {
+            case MODE -> RuleMode.find(text).map(Mode::new);
+            case EXEMPT_USER, EXEMPT_CGROUP -> Optional.of(new Exempt());
+            default ->
+                text.equals(UNLIMITED)
+                        ? Optional.of(new Unlimited())
+                        : Rules.find(key.rule)
+                                .flatMap(rule -> rule.parseLimit(text))
+                                .map(Most::new);
+        };
     }
 
     /** Returns one clause for each value that differs in a later policy, such as {@code max_devices.default: 2 -> 0 (line 3)}. */
@@ -146,23 +175,23 @@ public record PolicyValues(SortedMap<Key, Sourced> all) {
                 .toList();
     }
 
-    private String text(Key key) {
+    private String text(PolicyKey key) {
         var found = all.get(key);
         return found == null ? "unset" : text(key, found.value);
     }
 
-    private String origin(Key key) {
+    private String origin(PolicyKey key) {
         var found = all.get(key);
         return found == null ? "" : " (" + SafeText.escape(found.origin) + ")";
     }
 
     /** Returns a value as the file has it. */
-    public static String text(Key key, Value value) {
+    public static String text(PolicyKey key, Value value) {
         return switch (value) {
             case Mode(var mode) -> mode.label();
             case Most(var limit) ->
                 Rules.find(key.rule).map(rule -> rule.limitText(limit)).orElse(String.valueOf(limit));
-            case Unlimited() -> "none";
+            case Unlimited() -> UNLIMITED;
             case Exempt() -> "exempt";
         };
     }

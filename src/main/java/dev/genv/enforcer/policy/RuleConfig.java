@@ -8,7 +8,9 @@ import dev.genv.enforcer.policy.Plan.HostProblem;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import java.time.Duration;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -114,11 +116,19 @@ public record RuleConfig(RuleMode mode, Limits limits) {
                     .orElse(null);
         }
 
+        /** Returns the groups that have limits. */
+        Set<String> groups() {
+            var all = new HashSet<>(perGroup.keySet());
+            all.addAll(exceptions == null ? Set.of() : exceptions.groups());
+            return all;
+        }
+
         /** Whether a user with so much may exceed an unknown limit. */
         boolean mayExceed(long held) {
             return Stream.of(Stream.ofNullable(general), perGroup.values().stream(), perUser.values().stream())
-                    .flatMap(Function.identity())
-                    .anyMatch(limit -> held > limit);
+                            .flatMap(Function.identity())
+                            .anyMatch(limit -> held > limit)
+                    || (exceptions != null && exceptions.mayExceed(held));
         }
 
         /**

@@ -15,6 +15,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * What a rule declares of itself. Settings, plan requests, reports and metrics follow from it.
@@ -120,6 +121,13 @@ public record RuleDefinition(
         /** Violations are reported only. */
         AUDIT,
         /** Violations are reported, and the service acts on them. */
-        ENFORCE
+        ENFORCE;
+
+        /** Returns the mode with this label. */
+        static Optional<RuleMode> find(String label) {
+            return Stream.of(values())
+                    .filter(mode -> mode.label().equals(label))
+                    .findFirst();
+        }
     }
 }

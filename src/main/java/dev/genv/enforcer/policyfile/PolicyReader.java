@@ -6,8 +6,8 @@ import dev.genv.enforcer.policy.PolicyDocument;
 import dev.genv.enforcer.policy.PolicyDocument.Hours;
 import dev.genv.enforcer.policy.PolicyDocument.PolicyException;
 import dev.genv.enforcer.policy.PolicyValues;
-import dev.genv.enforcer.policy.PolicyValues.Key;
 import dev.genv.enforcer.policy.PolicyValues.Kind;
+import dev.genv.enforcer.policy.PolicyValues.PolicyKey;
 import dev.genv.enforcer.policy.PolicyValues.Sourced;
 import dev.genv.enforcer.policy.PolicyValues.Value;
 import dev.genv.enforcer.policy.RuleDefinition;
@@ -135,7 +135,7 @@ public final class PolicyReader {
     private PolicyDocument document(byte[] bytes) {
         var hours = new ArrayList<Hours>();
         var exceptions = new ArrayList<PolicyException>();
-        var values = new TreeMap<Key, Sourced>();
+        var values = new TreeMap<PolicyKey, Sourced>();
         compose(bytes).ifPresent(root -> {
             var keys = values(values, "line");
             keys.put(
@@ -282,7 +282,7 @@ public final class PolicyReader {
     }
 
     /** Returns the handlers of the values that always apply or at some hours. */
-    private Map<String, Handler> values(Map<Key, Sourced> values, String origin) {
+    private Map<String, Handler> values(Map<PolicyKey, Sourced> values, String origin) {
         var keys = new LinkedHashMap<String, Handler>();
         var modes = new LinkedHashMap<String, Handler>();
         for (var rule : Rules.definitions()) {
@@ -294,7 +294,8 @@ public final class PolicyReader {
                                     "off, audit or enforce",
                                     word -> Optional.ofNullable(MODES.get(word.toLowerCase(Locale.ROOT))))
                             .ifPresent(mode -> values.put(
-                                    new Key(Kind.MODE, rule.name(), ""), sourced(new Value.Mode(mode), origin, node))));
+                                    new PolicyKey(Kind.MODE, rule.name(), ""),
+                                    sourced(new Value.Mode(mode), origin, node))));
         }
         keys.put("rules", (node, path) -> mapping(node, path, modes));
         limited().forEach((section, rule) -> {
@@ -302,8 +303,8 @@ public final class PolicyReader {
             parts.put(
                     "default",
                     (node, path) -> text(node, path, rule.limitForm() + ", or none", text -> general(rule, text))
-                            .ifPresent(value ->
-                                    values.put(new Key(Kind.DEFAULT, rule.name(), ""), sourced(value, origin, node))));
+                            .ifPresent(value -> values.put(
+                                    new PolicyKey(Kind.DEFAULT, rule.name(), ""), sourced(value, origin, node))));
             parts.put("groups", (node, path) -> limits(node, path, rule, Kind.GROUP, origin, values));
             parts.put("users", (node, path) -> limits(node, path, rule, Kind.USER, origin, values));
             keys.put(section, (node, path) -> mapping(node, path, parts));
@@ -312,7 +313,7 @@ public final class PolicyReader {
     }
 
     private static Optional<Value> general(RuleDefinition rule, String text) {
-        return text.equals("none")
+        return text.equals(PolicyValues.UNLIMITED)
                 ? Optional.of(new Value.Unlimited())
                 : rule.parseLimit(text).map(Value.Most::new);
     }
@@ -329,14 +330,15 @@ public final class PolicyReader {
     }
 
     private void limits(
-            Node node, String path, RuleDefinition rule, Kind kind, String origin, Map<Key, Sourced> values) {
+            Node node, String path, RuleDefinition rule, Kind kind, String origin, Map<PolicyKey, Sourced> values) {
         entries(
                 node,
                 path,
                 (key, name, value) -> name(key, join(path, name))
                         .flatMap(_ -> limit(value, join(path, name), rule))
                         .ifPresent(limit -> values.put(
-                                new Key(kind, rule.name(), name), sourced(new Value.Most(limit), origin, value))));
+                                new PolicyKey(kind, rule.name(), name),
+                                sourced(new Value.Most(limit), origin, value))));
     }
 
     private Optional<Integer> limit(Node node, String path, RuleDefinition rule) {
@@ -351,7 +353,7 @@ public final class PolicyReader {
                 name -> Optional.of(name).filter(ConfiguredUsers::isUser));
     }
 
-    private Map<String, Handler> exempt(Map<Key, Sourced> values) {
+    private Map<String, Handler> exempt(Map<PolicyKey, Sourced> values) {
         var keys = new LinkedHashMap<String, Handler>();
         keys.put("users", (node, path) -> exempt(node, path, Kind.EXEMPT_USER, this::name, values));
         keys.put("cgroups", (node, path) -> exempt(node, path, Kind.EXEMPT_CGROUP, this::cgroup, values));
@@ -371,25 +373,28 @@ public final class PolicyReader {
             String path,
             Kind kind,
             BiFunction<Node, String, Optional<String>> parser,
-            Map<Key, Sourced> values) {
+            Map<PolicyKey, Sourced> values) {
         for (var each : elements(node, path)) {
             parser.apply(each, path)
-                    .ifPresent(name -> values.put(new Key(kind, "", name), sourced(new Value.Exempt(), "line", each)));
+                    .ifPresent(name ->
+                            values.put(new PolicyKey(kind, "", name), sourced(new Value.Exempt(), "line", each)));
         }
     }
 
     private Optional<PolicyException> exception(Node node, String path) {
-        var who = new ArrayList<Key>();
+        var who = new ArrayList<PolicyKey>();
         var limits = new LinkedHashMap<String, Integer>();
         var times = new HashMap<String, Instant>();
         var reason = new StringBuilder();
         var keys = new LinkedHashMap<String, Handler>();
         keys.put(
                 "user",
-                (value, at) -> name(value, at).ifPresent(user -> who.add(new Key(Kind.USER_EXCEPTION, "", user))));
+                (value, at) ->
+                        name(value, at).ifPresent(user -> who.add(new PolicyKey(Kind.USER_EXCEPTION, "", user))));
         keys.put(
                 "group",
-                (value, at) -> name(value, at).ifPresent(group -> who.add(new Key(Kind.GROUP_EXCEPTION, "", group))));
+                (value, at) ->
+                        name(value, at).ifPresent(group -> who.add(new PolicyKey(Kind.GROUP_EXCEPTION, "", group))));
         limited()
                 .forEach((section, rule) -> keys.put(
                         section,
@@ -442,7 +447,7 @@ public final class PolicyReader {
     }
 
     private Optional<Hours> hours(Node node, String path) {
-        var values = new TreeMap<Key, Sourced>();
+        var values = new TreeMap<PolicyKey, Sourced>();
         var days = EnumSet.noneOf(DayOfWeek.class);
         var times = new HashMap<String, LocalTime>();
         var keys = new LinkedHashMap<String, Handler>();

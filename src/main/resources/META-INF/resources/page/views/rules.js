@@ -44,6 +44,7 @@ const OUTCOMES = {
 /** Why an action is not done yet. */
 const WAITS = {
   grace: 'grace period',
+  policy_grace: 'the policy changed a short time ago',
   kill_after: 'time to exit after SIGTERM',
   unconfirmed_signal: 'it is unknown whether the first signal was sent',
   termination_limit: 'termination limit of a cycle',

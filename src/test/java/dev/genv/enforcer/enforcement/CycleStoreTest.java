@@ -65,7 +65,7 @@ class CycleStoreTest {
             assertThat(problem.detail())
                     .isEqualTo(
                             "history of gpu-1, events, deliveries, violations, accounts, history of the state, pending"
-                                    + " terminations");
+                                    + " terminations, policy");
         });
         assertThat(report.actions())
                 .extracting(action -> action.result().outcome())

@@ -86,9 +86,8 @@ abstract class StoreFixture {
                 opened, processes, Enforcer.savedKinds(), new Retention(maxBytes, Duration.ofDays(90))));
         registry = new ViolationRegistry(100);
         events = new EventLog();
-        var config = EnforcerConfigBuilder.enforcerConfig(this::hosts)
+        var config = policy(EnforcerConfigBuilder.enforcerConfig(this::hosts))
                 .remote(!others.isEmpty())
-                .rules(rules, devicesPerUser)
                 .mode(mode)
                 .interval(INTERVAL)
                 .safetyLimits(limits)
@@ -96,6 +95,11 @@ abstract class StoreFixture {
         var records = new Records(registry, events, store, List.of(new EventContent.ServiceStarted("1", "enforce")));
         deliveries = records.deliveries();
         enforcer = EnforcerFactory.create(config, records, advancingTicker(), List.of());
+    }
+
+    /** Sets the policy of the service. */
+    EnforcerConfigBuilder policy(EnforcerConfigBuilder config) {
+        return config.rules(rules, devicesPerUser);
     }
 
     private List<Host> hosts() {

@@ -14,6 +14,7 @@ import io.vertx.core.buffer.Buffer;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -117,6 +118,7 @@ final class EventFrames {
             @Nullable ActionView action,
             @Nullable String host,
             @Nullable ProblemView problem,
+            @Nullable List<String> changes,
             @Nullable String version,
             @Nullable String mode) {
 
@@ -128,15 +130,17 @@ final class EventFrames {
                     ofViolation(type, at, violation, ActionView.of(action));
                 case EventContent.OfViolation its -> ofViolation(type, at, its.violation(), null);
                 case EventContent.OfProblem its ->
-                    new EventView(type, at, null, null, its.host(), ProblemView.of(its.problem()), null, null);
+                    new EventView(type, at, null, null, its.host(), ProblemView.of(its.problem()), null, null, null);
+                case EventContent.PolicyChanged(var changes) ->
+                    new EventView(type, at, null, null, null, null, changes, null, null);
                 case EventContent.ServiceStarted(var version, var mode) ->
-                    new EventView(type, at, null, null, null, null, version, mode);
+                    new EventView(type, at, null, null, null, null, null, version, mode);
             };
         }
 
         private static EventView ofViolation(
                 String type, Instant at, ViolationRecord violation, @Nullable ActionView action) {
-            return new EventView(type, at, ViolationView.of(violation), action, null, null, null, null);
+            return new EventView(type, at, ViolationView.of(violation), action, null, null, null, null, null);
         }
     }
 }

@@ -204,7 +204,7 @@ public class EventStreams {
         return event -> switch (event.content()) {
             case EventContent.OfViolation content -> violations.test(content.violation());
             case EventContent.OfProblem content -> others && (host == null || host.equals(content.host()));
-            case EventContent.ServiceStarted _ -> others && host == null;
+            case EventContent.PolicyChanged _, EventContent.ServiceStarted _ -> others && host == null;
         };
     }
 }

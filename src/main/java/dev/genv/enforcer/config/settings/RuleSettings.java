@@ -2,8 +2,11 @@ package dev.genv.enforcer.config.settings;
 
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.observation.ConfiguredUsers;
-import dev.genv.enforcer.observation.ConfiguredUsers.ConfiguredUser;
-import dev.genv.enforcer.observation.GroupReader.ConfiguredGroup;
+import dev.genv.enforcer.policy.PolicyValues;
+import dev.genv.enforcer.policy.PolicyValues.Kind;
+import dev.genv.enforcer.policy.PolicyValues.PolicyKey;
+import dev.genv.enforcer.policy.PolicyValues.Sourced;
+import dev.genv.enforcer.policy.PolicyValues.Value;
 import dev.genv.enforcer.policy.Rule.RuleSetting;
 import dev.genv.enforcer.policy.RuleConfig;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
@@ -14,9 +17,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.BiFunction;
-import java.util.function.Function;
-import java.util.function.Predicate;
+import java.util.TreeMap;
 
 /** The settings that the rules declare. A mapping of SmallRye Config is static, so they are read by their names. */
 public final class RuleSettings {
@@ -43,31 +44,36 @@ public final class RuleSettings {
                 .toList();
     }
 
-    /** Returns the users who have limits of their own. */
-    public static List<ConfiguredUser> limitedUsers(Map<RuleDefinition, RuleConfig> configs) {
-        return limited(
-                configs,
-                RuleSetting.Kind::isOfUsers,
-                Limits::perUser,
-                (user, variable) -> new ConfiguredUser(user, variable, false));
+    /** Returns what the variables set, or their defaults: the values that a policy file overrides. */
+    public static PolicyValues values(Map<RuleDefinition, RuleConfig> configs, List<String> exemptUsers) {
+        var values = new TreeMap<PolicyKey, Sourced>();
+        configs.forEach((rule, config) -> rule.settings().forEach(setting -> {
+            var limits = config.limits();
+            var variable = variableOf(setting);
+            switch (setting.kind()) {
+                case MODE ->
+                    values.put(
+                            new PolicyKey(Kind.MODE, rule.name(), ""),
+                            new Sourced(new Value.Mode(config.mode()), variable));
+                case LIMIT, MEMORY_LIMIT -> {
+                    Value general = limits.general() == null ? new Value.Unlimited() : new Value.Most(limits.general());
+                    values.put(new PolicyKey(Kind.DEFAULT, rule.name(), ""), new Sourced(general, variable));
+                }
+                case LIMITS_OF_USERS, MEMORY_LIMITS_OF_USERS ->
+                    limits.perUser().forEach((user, most) -> put(values, Kind.USER, rule, user, most, variable));
+                case LIMITS_OF_GROUPS, MEMORY_LIMITS_OF_GROUPS ->
+                    limits.perGroup().forEach((group, most) -> put(values, Kind.GROUP, rule, group, most, variable));
+            }
+        }));
+        exemptUsers.forEach(user -> values.put(
+                new PolicyKey(Kind.EXEMPT_USER, "", user),
+                new Sourced(new Value.Exempt(), "GENV_ENFORCER_EXEMPT_USERS")));
+        return new PolicyValues(values);
     }
 
-    /** Returns the groups that have limits. */
-    public static List<ConfiguredGroup> limitedGroups(Map<RuleDefinition, RuleConfig> configs) {
-        return limited(configs, RuleSetting.Kind::isOfGroups, Limits::perGroup, ConfiguredGroup::new);
-    }
-
-    private static <T> List<T> limited(
-            Map<RuleDefinition, RuleConfig> configs,
-            Predicate<RuleSetting.Kind> kind,
-            Function<Limits, Map<String, Integer>> limits,
-            BiFunction<String, String, T> form) {
-        return configs.entrySet().stream()
-                .flatMap(rule -> rule.getKey().settings().stream()
-                        .filter(setting -> kind.test(setting.kind()))
-                        .flatMap(setting -> limits.apply(rule.getValue().limits()).keySet().stream()
-                                .map(name -> form.apply(name, variableOf(setting)))))
-                .toList();
+    private static void put(
+            Map<PolicyKey, Sourced> values, Kind kind, RuleDefinition rule, String name, int most, String variable) {
+        values.put(new PolicyKey(kind, rule.name(), name), new Sourced(new Value.Most(most), variable));
     }
 
     public static String variableOf(RuleSetting setting) {

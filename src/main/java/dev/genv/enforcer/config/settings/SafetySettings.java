@@ -20,6 +20,15 @@ public interface SafetySettings {
     Duration grace();
 
     /**
+     * Time after a change of the policy in which the service does only what the policy before the change would do, too. The policy file
+     * changes it, the begin or end of an exception or of hours, and with {@code GENV_ENFORCER_DATA_DIR} also a restart with other variables. Users
+     * are warned at once. A change that is taken back within this time ends nothing. {@code 0s} applies changes at once.
+     */
+    @WithDefault("15m")
+    @Accepts(SettingKind.GRACE_PERIOD)
+    Duration policyGrace();
+
+    /**
      * Time from SIGTERM to SIGKILL for a process that still breaks a rule. {@code never} sends no SIGKILL. Increase it if jobs
      * need more time to write a checkpoint. A single cycle sends no SIGKILL.
      */

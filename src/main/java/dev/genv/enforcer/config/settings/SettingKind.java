@@ -10,6 +10,7 @@ import dev.genv.enforcer.notification.Notice.NoticeKind;
 import dev.genv.enforcer.notification.SecretFile;
 import dev.genv.enforcer.observation.ConfiguredUsers;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
+import dev.genv.enforcer.policyfile.PolicyFile;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.HostFile;
 import java.io.IOException;
@@ -23,6 +24,7 @@ import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.ZoneId;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -120,6 +122,8 @@ public enum SettingKind {
     FILE_OF_WEB_ADDRESS(
             "a file with an address with https or http and a host",
             value -> webAddress(new SecretFile(absolute(value)).read())),
+    FILE_OF_POLICY(
+            "a policy file", value -> file(value, path -> new PolicyFile(path, ZoneId.systemDefault()).current())),
     FILE_OF_SECRET("a file with a secret on one line", value -> file(value, path -> new SecretFile(path).read()));
 
     private static final Memory SMALLEST_DATA = Memory.ofMebibytes(4);

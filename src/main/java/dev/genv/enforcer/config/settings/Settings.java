@@ -123,6 +123,16 @@ public record Settings(
         ServiceMode mode();
 
         /**
+         * YAML file with modes of rules, limits of users and groups, exceptions with an end, hours of the day and exemptions. Its values
+         * take the place of those of the variables. The service looks at the file in each cycle, and uses it once it was not written for two seconds; no
+         * restart is needed. The file and every folder above it must belong to root or to the service's own user, and no other user may
+         * be able to write to them.
+         */
+        @WithName("genv.enforcer.policy-file")
+        @Accepts(SettingKind.FILE_OF_POLICY)
+        Optional<Path> policyFile();
+
+        /**
          * Time from the start of one cycle to the start of the next. Each cycle starts up to a fifth of it later, at random,
          * so that users cannot predict it. A shorter interval reacts faster and runs nvidia-smi more often. {@code 0} runs a single
          * cycle, prints its result and exits.

@@ -5,6 +5,7 @@ import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.AccountReader.KnownAccounts;
 import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.PolicyValues;
 import java.util.List;
 import java.util.Set;
 import java.util.function.BiConsumer;
@@ -13,6 +14,9 @@ import java.util.function.BiConsumer;
 public interface Host {
 
     String name();
+
+    /** Takes over the users whom the policy names, and what it needs to know, before an observation. */
+    default void apply(PolicyValues policy) {}
 
     /** Continues with what an earlier run of the service, or another connection to the machine, remembered. */
     default void restore(Remembered remembered) {}

@@ -6,6 +6,7 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.HostDetails;
+import dev.genv.enforcer.policy.PolicyValues;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -51,9 +52,10 @@ public final class HostWorkers {
 
     /**
      * Observes the present hosts in parallel, and verifies whether these processes have exited. A host without an answer does not affect the
-     * others. A new host continues with what is remembered of it.
+     * others. The users whom the policy names matter to the observation. A new host continues with what is remembered of it.
      */
-    public List<Snapshot> observe(Function<String, Remembered> remembered, Set<HostProcess> verified)
+    public List<Snapshot> observe(
+            Function<String, Remembered> remembered, PolicyValues policy, Set<HostProcess> verified)
             throws InterruptedException {
         var workers = update(remembered); // before the time limit begins
         var byHost = verified.stream()
@@ -65,6 +67,7 @@ public final class HostWorkers {
             worker.abandonIfOlderThan(timeout.multipliedBy(2));
             tasks.start(worker, () -> {
                 var mark = ticker.mark();
+                worker.host().apply(policy);
                 var snapshot = worker.host().observe(processes);
                 return snapshot.with(snapshot.details().with(ticker.now(), ticker.since(mark)));
             });

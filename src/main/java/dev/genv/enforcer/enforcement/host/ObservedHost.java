@@ -14,16 +14,24 @@ import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Sha256;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.observation.ConfiguredUsers.ConfiguredUser;
+import dev.genv.enforcer.observation.GroupReader.ConfiguredGroup;
 import dev.genv.enforcer.observation.Observer;
 import dev.genv.enforcer.observation.ObserverSettings;
 import dev.genv.enforcer.observation.StateParser;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
+import dev.genv.enforcer.policy.PolicyValues;
+import dev.genv.enforcer.policy.PolicyValues.Kind;
+import dev.genv.enforcer.policy.PolicyValues.PolicyKey;
+import dev.genv.enforcer.policy.PolicyValues.Sourced;
+import dev.genv.enforcer.policy.Rules;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
@@ -44,7 +52,9 @@ public final class ObservedHost implements Host {
             "devices.json or genv.lock is changed repeatedly while genv's lock is held: find out who writes there"
                     + " without it");
 
-    private final ObserverSettings settings;
+    /** Without the policy. */
+    private final ObserverSettings base;
+
     private final Machine machine;
     private final Observer observer;
     private final Ticker ticker;
@@ -55,6 +65,9 @@ public final class ObservedHost implements Host {
     /** As the last observation read it. */
     private StateFile devices = new StateFile.Absent();
 
+    private ObserverSettings settings;
+    private PolicyValues policy = PolicyValues.NONE;
+
     private volatile Remembered remembered = Remembered.NOTHING;
 
     public ObservedHost(ObserverSettings settings, Machine machine) {
@@ -62,6 +75,7 @@ public final class ObservedHost implements Host {
     }
 
     ObservedHost(ObserverSettings settings, Machine machine, Ticker ticker) {
+        base = settings;
         this.settings = settings;
         this.ticker = ticker;
         this.machine = machine;
@@ -71,6 +85,35 @@ public final class ObservedHost implements Host {
     @Override
     public String name() {
         return settings.host();
+    }
+
+    @Override
+    public void apply(PolicyValues now) {
+        if (now.equals(policy)) {
+            return;
+        }
+        policy = now;
+        var users = now.all().entrySet().stream()
+                .flatMap(each -> user(each.getKey(), each.getValue()).stream())
+                .toList();
+        var groups = now.all().entrySet().stream()
+                .filter(each -> each.getKey().kind() == Kind.GROUP || each.getKey().kind() == Kind.GROUP_EXCEPTION)
+                .map(each -> new ConfiguredGroup(each.getKey().name(), each.getValue().origin()))
+                .toList();
+        var cgroups = now.all().keySet().stream()
+                .filter(key -> key.kind() == Kind.EXEMPT_CGROUP)
+                .map(PolicyKey::name)
+                .toList();
+        settings = base.with(users, groups, cgroups, now.isOn(Rules.IDLE_PROCESSES));
+        observer.apply(settings);
+    }
+
+    private static Optional<ConfiguredUser> user(PolicyKey key, Sourced its) {
+        return switch (key.kind()) {
+            case USER, USER_EXCEPTION -> Optional.of(new ConfiguredUser(key.name(), its.origin(), false));
+            case EXEMPT_USER -> Optional.of(new ConfiguredUser(key.name(), its.origin(), true));
+            default -> Optional.empty();
+        };
     }
 
     @Override

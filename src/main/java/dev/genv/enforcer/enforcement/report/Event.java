@@ -3,6 +3,7 @@ package dev.genv.enforcer.enforcement.report;
 import dev.genv.enforcer.enforcement.report.ViolationRecord.ActionNote;
 import dev.genv.enforcer.model.Problem;
 import java.time.Instant;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
@@ -27,7 +28,7 @@ public record Event(long sequence, Instant at, EventContent content) {
                                 .findFirst());
             case EventContent.OfViolation its -> Share.of(its.violation().violation());
             case EventContent.OfProblem its -> new Share(its.host(), "");
-            case EventContent.ServiceStarted _ -> new Share("", "");
+            case EventContent.PolicyChanged _, EventContent.ServiceStarted _ -> new Share("", "");
         };
     }
 
@@ -39,6 +40,7 @@ public record Event(long sequence, Instant at, EventContent content) {
                 "violation_resolved", ViolationResolved.class,
                 "problem_began", ProblemBegan.class,
                 "problem_ended", ProblemEnded.class,
+                "policy_changed", PolicyChanged.class,
                 "service_started", ServiceStarted.class);
 
         /** The name of the kind of event. */
@@ -77,6 +79,9 @@ public record Event(long sequence, Instant at, EventContent content) {
 
         /** A cycle no longer found a problem. */
         record ProblemEnded(String host, Problem problem) implements OfProblem {}
+
+        /** Other limits or modes of rules apply from this cycle on. Each change is a clause. */
+        record PolicyChanged(List<String> changes) implements EventContent {}
 
         /** The service was started in the mode {@code enforce} or {@code audit}. */
         record ServiceStarted(String version, String mode) implements EventContent {}

@@ -180,6 +180,8 @@ public record ViolationRecord(
     public enum WaitReason implements Labelled {
         /** The violation was not observed for the grace period. */
         GRACE,
+        /** The policy before a change does not ask for the action. */
+        POLICY_GRACE,
         /** The process got SIGTERM and has time to exit. */
         KILL_AFTER,
         /** It is unknown whether the process got SIGTERM, because the answer of its host was lost. */

@@ -9,9 +9,11 @@ import com.jcraft.jsch.JSch;
 import com.jcraft.jsch.KeyPair;
 import dev.genv.enforcer.config.settings.Variables.InvalidSettingsException;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
-import dev.genv.enforcer.observation.ConfiguredUsers.ConfiguredUser;
-import dev.genv.enforcer.observation.GroupReader.ConfiguredGroup;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
+import dev.genv.enforcer.policy.PolicyValues.Kind;
+import dev.genv.enforcer.policy.PolicyValues.PolicyKey;
+import dev.genv.enforcer.policy.PolicyValues.Sourced;
+import dev.genv.enforcer.policy.PolicyValues.Value;
 import dev.genv.enforcer.policy.RuleConfig;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
@@ -236,14 +238,20 @@ class SettingsTest {
         assertThat(settings.safety().protectedExecutables())
                 .containsExactly(new ProtectedExecutable(Path.of("/opt/a@b/c"), user));
         assertThat(settings.remote().username()).hasValue(user);
-        assertThat(RuleSettings.limitedUsers(settings.rules()))
-                .containsExactlyInAnyOrder(
-                        new ConfiguredUser(user, "GENV_ENFORCER_MAX_DEVICES_FOR_USER", false),
-                        new ConfiguredUser(user, "GENV_ENFORCER_MAX_MEMORY_FOR_USER", false));
-        assertThat(RuleSettings.limitedGroups(settings.rules()))
-                .containsExactlyInAnyOrder(
-                        new ConfiguredGroup(user, "GENV_ENFORCER_MAX_DEVICES_FOR_GROUP"),
-                        new ConfiguredGroup("1003", "GENV_ENFORCER_MAX_DEVICES_FOR_GROUP"));
+        assertThat(RuleSettings.values(settings.rules(), settings.safety().exemptUsers())
+                        .all())
+                .containsEntry(
+                        new PolicyKey(Kind.USER, "max-devices-per-user", user),
+                        new Sourced(new Value.Most(3), "GENV_ENFORCER_MAX_DEVICES_FOR_USER"))
+                .containsEntry(
+                        new PolicyKey(Kind.USER, "max-memory-per-user", user),
+                        new Sourced(new Value.Most(2861), "GENV_ENFORCER_MAX_MEMORY_FOR_USER"))
+                .containsEntry(
+                        new PolicyKey(Kind.GROUP, "max-devices-per-user", user),
+                        new Sourced(new Value.Most(3), "GENV_ENFORCER_MAX_DEVICES_FOR_GROUP"))
+                .containsEntry(
+                        new PolicyKey(Kind.EXEMPT_USER, "", user),
+                        new Sourced(new Value.Exempt(), "GENV_ENFORCER_EXEMPT_USERS"));
     }
 
     @ParameterizedTest

@@ -14,6 +14,7 @@ import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
+import dev.genv.enforcer.policy.PolicyValues;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -150,7 +151,8 @@ class HostWorkersTest {
     void passesEachHostOnlyItsOwnProcesses() throws InterruptedException {
         var process = new ProcessId(7, 70);
         hosts.addAll(List.of(fine.setExited(process), other.setExited(process)));
-        var reports = workers.observe(_ -> Remembered.NOTHING, Set.of(new HostProcess("other", process)));
+        var reports =
+                workers.observe(_ -> Remembered.NOTHING, PolicyValues.NONE, Set.of(new HostProcess("other", process)));
         assertThat(reports.getFirst().details().ended()).isEmpty();
         assertThat(reports.getLast().details().ended()).containsExactly(process);
     }
@@ -160,7 +162,7 @@ class HostWorkersTest {
     }
 
     private List<Snapshot> collect() throws InterruptedException {
-        return workers.observe(_ -> Remembered.NOTHING, Set.of());
+        return workers.observe(_ -> Remembered.NOTHING, PolicyValues.NONE, Set.of());
     }
 
     private void refuse() {

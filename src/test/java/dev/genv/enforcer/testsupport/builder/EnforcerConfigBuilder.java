@@ -1,10 +1,10 @@
 package dev.genv.enforcer.testsupport.builder;
 
+import dev.genv.enforcer.enforcement.CurrentPolicy;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.host.Host;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.host.ServiceMode;
-import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
@@ -18,7 +18,7 @@ import java.util.function.Supplier;
 public final class EnforcerConfigBuilder {
     private final Supplier<List<Host>> hosts;
     private boolean remote;
-    private Policy policy = KnownRules.policy(Map.of(), Limits.NONE);
+    private CurrentPolicy policy = CurrentPolicy.fixed(KnownRules.policy(Map.of(), Limits.NONE));
     private ServiceMode mode = ServiceMode.ENFORCE;
     private boolean signals = true;
     private SafetyLimits safetyLimits = SafetyLimits.NONE;
@@ -45,13 +45,18 @@ public final class EnforcerConfigBuilder {
     }
 
     public EnforcerConfigBuilder rules(Map<RuleDefinition, RuleMode> modes, Limits limits) {
-        policy = KnownRules.policy(modes, limits);
+        policy = CurrentPolicy.fixed(KnownRules.policy(modes, limits));
         return this;
     }
 
     /** The same, with these limits of memory per user, too. */
     public EnforcerConfigBuilder rules(Map<RuleDefinition, RuleMode> modes, Limits limits, Limits memory) {
-        policy = KnownRules.policy(modes, limits, memory);
+        policy = CurrentPolicy.fixed(KnownRules.policy(modes, limits, memory));
+        return this;
+    }
+
+    public EnforcerConfigBuilder policy(CurrentPolicy now) {
+        policy = now;
         return this;
     }
 

@@ -10,6 +10,7 @@ import dev.genv.enforcer.model.ProcessId;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Snapshot.HostDetails;
 import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.PolicyValues;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -37,6 +38,8 @@ public final class FakeHost implements Host {
     private volatile List<DeviceStatus> devices = List.of();
     private volatile List<String> missingPrivileges = List.of();
     public final List<Action> executed = new ArrayList<>();
+    /** What the last observation was to know of the policy. */
+    public volatile PolicyValues policy = PolicyValues.NONE;
 
     public FakeHost(HostBuilder host) {
         this.name = host.snapshot().host();
@@ -121,6 +124,11 @@ public final class FakeHost implements Host {
     @Override
     public void restore(Remembered earlier) {
         remembered = earlier;
+    }
+
+    @Override
+    public void apply(PolicyValues now) {
+        policy = now;
     }
 
     @Override

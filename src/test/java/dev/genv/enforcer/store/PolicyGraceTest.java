@@ -1,0 +1,226 @@
+package dev.genv.enforcer.store;
+
+import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.genv.enforcer.enforcement.CurrentPolicy;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.SafetyLimits;
+import dev.genv.enforcer.enforcement.report.Event.EventContent;
+import dev.genv.enforcer.enforcement.report.ViolationRecord;
+import dev.genv.enforcer.enforcement.report.ViolationRecord.NextAction;
+import dev.genv.enforcer.enforcement.report.ViolationRecord.WaitReason;
+import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.PolicyInForce;
+import dev.genv.enforcer.policy.PolicyValues;
+import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
+import dev.genv.enforcer.policyfile.PolicyReader;
+import dev.genv.enforcer.policyfile.PolicyReader.InvalidPolicyException;
+import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
+import dev.genv.enforcer.testsupport.builder.HostBuilder;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** After a change of the policy, only what the policy before it asks for too is done for a while. */
+class PolicyGraceTest extends StoreFixture {
+    private static final Duration POLICY_GRACE = Duration.ofMinutes(15);
+    private static final HostBuilder JOB = host().devices(2).with("env a on 0", "process 2 in a on 0");
+    private static final String USUAL = "rules: {max-devices-per-user: enforce}\nmax_devices: {default: 2}\n";
+    private static final String MISTAKE = USUAL.replace("default: 2", "default: 0");
+
+    private String yaml = USUAL;
+    private Duration policyGrace = POLICY_GRACE;
+
+    @Override
+    EnforcerConfigBuilder policy(EnforcerConfigBuilder config) {
+        return config.policy(
+                new CurrentPolicy(this::policyAt, policyGrace, time.ticker().now()));
+    }
+
+    private PolicyInForce policyAt(Instant at) {
+        try {
+            var values = PolicyReader.read(yaml.getBytes(StandardCharsets.UTF_8), ZoneOffset.UTC)
+                    .at(at, PolicyValues.NONE);
+            return new PolicyInForce(values.policy(IdleLimits.DEFAULT), values, List.of(), Optional.empty());
+        } catch (InvalidPolicyException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @BeforeEach
+    void begin() throws IOException {
+        limits = new SafetyLimits(Duration.ofSeconds(30), Duration.ofSeconds(30), 0);
+        restart();
+        node.setSnapshot(JOB);
+        cycles(Duration.ofMinutes(2));
+        assertThat(node.executed).isEmpty();
+    }
+
+    private void cycles(Duration time) {
+        for (var i = 0; i < time.dividedBy(INTERVAL); i++) {
+            cycle();
+        }
+    }
+
+    private List<NextAction> next() {
+        return registry.find(ViolationRecord::active, 10).stream()
+                .flatMap(each -> each.next().stream())
+                .toList();
+    }
+
+    private Stream<List<String>> changes() {
+        return events.after(0, 1000).events().stream()
+                .flatMap(event -> event.content() instanceof EventContent.PolicyChanged(var changes)
+                        ? Stream.of(changes)
+                        : Stream.empty());
+    }
+
+    @Test
+    void aMistakeThatIsTakenBackInTimeCostsNothing() {
+        yaml = MISTAKE;
+        cycle();
+        var observed = time.ticker().now();
+        assertThat(next()).hasSize(2).allSatisfy(each -> {
+            assertThat(each.because()).isEqualTo(WaitReason.POLICY_GRACE);
+            assertThat(Duration.between(observed, each.notBefore()))
+                    .isBetween(POLICY_GRACE.minusSeconds(1), POLICY_GRACE.plusSeconds(1));
+        });
+        assertThat(only().actions())
+                .allSatisfy(note -> assertThat(note.outcome()).isEqualTo(Outcome.SKIPPED_GRACE))
+                .hasSize(2); // from which the users are warned
+        cycles(Duration.ofMinutes(10));
+        yaml = USUAL;
+        cycles(Duration.ofMinutes(20));
+        assertThat(node.executed).isEmpty();
+        assertThat(only().active()).isFalse();
+        assertThat(changes())
+                .containsExactly(
+                        List.of("max_devices.default: 2 -> 0 (line 2 of the policy file)"),
+                        List.of("max_devices.default: 0 -> 2 (line 2 of the policy file)"));
+    }
+
+    @Test
+    void afterThatTimeTheNewPolicyApplies() {
+        yaml = MISTAKE;
+        cycles(POLICY_GRACE);
+        assertThat(node.executed).isEmpty();
+        cycle();
+        cycle();
+        assertThat(node.executed).hasAtLeastOneElementOfType(Action.Terminate.class);
+    }
+
+    @Test
+    void theTimeBeginsAnewWithEachChange() {
+        yaml = MISTAKE;
+        cycles(Duration.ofMinutes(10));
+        yaml = MISTAKE + "max_memory: {default: 1g}\n";
+        cycles(Duration.ofMinutes(10));
+        assertThat(node.executed).isEmpty();
+        cycles(Duration.ofMinutes(6));
+        assertThat(node.executed).isNotEmpty();
+    }
+
+    @Test
+    void whatBothPoliciesAskForIsDone() {
+        node.setSnapshot(host().devices(2).with("env a on 0,1", "process 2 in a on 0"));
+        yaml = USUAL.replace("default: 2", "default: 1");
+        cycles(Duration.ofMinutes(18));
+        assertThat(node.executed).isNotEmpty(); // the device without a process
+        node.executed.clear();
+
+        yaml = MISTAKE;
+        node.setSnapshot(host().devices(2).with("env b on 0,1", "process 3 in b on 0"));
+        cycles(Duration.ofMinutes(5));
+        assertThat(node.executed)
+                .isNotEmpty()
+                .allSatisfy(action -> assertThat(action).isInstanceOf(Action.Detach.class))
+                .allSatisfy(action -> assertThat(action.devices()).containsExactly(1));
+    }
+
+    @Test
+    void aMilderPolicyAppliesAtOnce() {
+        yaml = MISTAKE;
+        cycles(Duration.ofMinutes(14));
+        yaml = USUAL.replace("default: 2", "default: 4");
+        cycle();
+        assertThat(only().active()).isFalse();
+        cycles(Duration.ofMinutes(20));
+        assertThat(node.executed).isEmpty();
+    }
+
+    @Test
+    void anotherModeOfARuleIsAChangeToo() {
+        node.setSnapshot(host().devices(2).with("process 1 on 0"));
+        cycles(Duration.ofMinutes(2));
+        yaml = USUAL.replace("enforce}", "enforce, non-env-processes: enforce}");
+        cycles(POLICY_GRACE);
+        assertThat(node.executed).isEmpty();
+        cycles(Duration.ofMinutes(1));
+        assertThat(node.executed).isNotEmpty();
+    }
+
+    @Test
+    void aRestartWithAnotherPolicyIsAChange() throws IOException {
+        yaml = MISTAKE;
+        restart();
+        cycles(Duration.ofMinutes(10));
+        assertThat(node.executed).isEmpty();
+        restart();
+        cycles(Duration.ofMinutes(4));
+        assertThat(node.executed).isEmpty();
+        cycles(Duration.ofMinutes(3));
+        assertThat(node.executed).isNotEmpty();
+    }
+
+    @Test
+    void aRestartTakesAMistakeBack() throws IOException {
+        yaml = MISTAKE;
+        restart();
+        cycles(Duration.ofMinutes(10));
+        yaml = USUAL;
+        restart();
+        cycles(Duration.ofMinutes(20));
+        assertThat(node.executed).isEmpty();
+    }
+
+    @Test
+    void afterARebootTheTimeBeginsAnew() throws IOException {
+        yaml = MISTAKE;
+        cycles(Duration.ofMinutes(10));
+        processes = "boot 2";
+        restart();
+        cycles(Duration.ofMinutes(14));
+        assertThat(node.executed).isEmpty();
+        cycles(Duration.ofMinutes(3));
+        assertThat(node.executed).isNotEmpty();
+    }
+
+    @Test
+    void withoutGraceAChangeAppliesAtOnce() throws IOException {
+        policyGrace = Duration.ZERO;
+        restart();
+        yaml = MISTAKE;
+        cycles(Duration.ofMinutes(1));
+        assertThat(node.executed).isNotEmpty();
+    }
+
+    @Test
+    void whoIsNoLongerExemptStaysSoForThatTime() {
+        yaml = USUAL + "exempt: {users: [svc]}\n";
+        cycles(Duration.ofMinutes(20));
+        assertThat(node.policy.all().keySet()).anyMatch(key -> key.name().equals("svc"));
+        yaml = USUAL;
+        cycles(POLICY_GRACE);
+        assertThat(node.policy.all().keySet()).anyMatch(key -> key.name().equals("svc"));
+        cycle();
+        assertThat(node.policy.all().keySet()).noneMatch(key -> key.name().equals("svc"));
+    }
+}
