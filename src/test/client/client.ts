@@ -113,7 +113,7 @@ for (const { id } of violations) {
 const latest = (await fetch(`${origin}/violations`)).headers.get('Last-Event-ID')!;
 await follow('/events', latest.replace(/\d+$/, '0'), 'violation_opened');
 
-for (const policy of [undefined, { non_env_processes: true, max_devices_per_user: 0 }]) {
+for (const policy of [undefined, { rules: { 'non-env-processes': 'enforce' as const }, max_devices: { default: 0 } }]) {
   const request: Schemas['PlanRequestView'] = { ...(policy && { policy }), snapshots: snapshot };
   checkNamed(request, 'PlanRequestView', 'a plan request');
   for (const its of [request, policy && { policy }]) {

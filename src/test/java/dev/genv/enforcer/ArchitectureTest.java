@@ -28,7 +28,7 @@ class ArchitectureTest {
             entry("linux", List.of("model")),
             entry("host", List.of("model")),
             entry("policy", List.of("model")),
-            entry("policyfile", List.of("observation", "policy", "model")),
+            entry("policyfile", List.of("observation", "policy", "model", "linux")),
             entry("genv", List.of("model", "linux")),
             entry("gpu", List.of("host", "model")),
             entry("observation", List.of("host", "model", "genv", "gpu", "linux")),

@@ -9,6 +9,9 @@ import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
+import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.PolicyDocument.PolicyException;
+import dev.genv.enforcer.policy.PolicyValues.Kind;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.Rules;
 import dev.genv.enforcer.recording.DeviceHistory;
@@ -26,6 +29,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
+import org.eclipse.microprofile.openapi.annotations.media.Schema;
 import org.jspecify.annotations.Nullable;
 
 /** The service as it is now. */
@@ -80,7 +84,7 @@ public class ServiceResource {
     @GET
     @Path("/policy")
     public PolicyView showPolicy() {
-        return PolicyView.of(config, settings);
+        return PolicyView.of(config, settings, ticker.now());
     }
 
     /**
@@ -111,10 +115,8 @@ public class ServiceResource {
      * What the cycles do not need to know.
      *
      * @param version of the service
-     * @param exemptUsers names or uids
      */
-    public record PolicySettings(
-            String version, List<String> exemptUsers, List<ProtectedExecutable> protectedExecutables) {}
+    public record PolicySettings(String version, List<ProtectedExecutable> protectedExecutables) {}
 
     /** The running policy. */
     public record PolicyView(
@@ -126,7 +128,13 @@ public class ServiceResource {
             @Nullable Double killAfterSeconds,
             List<String> exemptUsers,
             List<ProtectedProgramView> protectedPrograms,
-            List<Rule> rules) {
+            List<Rule> rules,
+            @Schema(ref = "#/components/schemas/Policy") Map<String, Object> policy,
+            Map<String, String> sources,
+            @Nullable ChangeView nextChange) {
+        /** The next time at which other values apply, and the changes in clauses. */
+        public record ChangeView(Instant at, List<String> changes) {}
+
         /** A program whose processes are never terminated if they are root's or this user's; {@code *} stands for all users. */
         public record ProtectedProgramView(String path, String user) {}
 
@@ -140,8 +148,8 @@ public class ServiceResource {
                 @Nullable Integer limit,
                 Map<String, Integer> limitsOfGroups,
                 Map<String, Integer> limitsOfUsers) {
-            private static Rule of(RuleDefinition rule, EnforcerConfig config) {
-                var its = config.policy().configOf(rule);
+            private static Rule of(RuleDefinition rule, Policy policy) {
+                var its = policy.configOf(rule);
                 return new Rule(
                         rule.name(),
                         rule.title(),
@@ -154,7 +162,15 @@ public class ServiceResource {
             }
         }
 
-        public static PolicyView of(EnforcerConfig config, PolicySettings settings) {
+        public static PolicyView of(EnforcerConfig config, PolicySettings settings, Instant now) {
+            var current = config.policies().get();
+            var form = new LinkedHashMap<String, Object>(current.values().form());
+            form.put(
+                    "exceptions",
+                    current.exceptions().stream()
+                            .filter(each -> each.until().isAfter(now))
+                            .map(PolicyException::form)
+                            .toList());
             var limits = config.safetyLimits();
             var killAfter = limits.killAfter();
             return new PolicyView(
@@ -164,14 +180,19 @@ public class ServiceResource {
                     seconds(config.timing().interval()),
                     seconds(limits.grace()),
                     killAfter == null ? null : seconds(killAfter),
-                    settings.exemptUsers(),
+                    current.values().names(Kind.EXEMPT_USER),
                     settings.protectedExecutables().stream()
                             .map(program ->
                                     new ProtectedProgramView(program.path().toString(), program.user()))
                             .toList(),
                     Rules.definitions().stream()
-                            .map(rule -> Rule.of(rule, config))
-                            .toList());
+                            .map(rule -> Rule.of(rule, current.policy()))
+                            .toList(),
+                    form,
+                    current.values().sources(),
+                    current.next()
+                            .map(next -> new ChangeView(next.at(), next.changes()))
+                            .orElse(null));
         }
 
         private static double seconds(Duration duration) {

@@ -114,9 +114,8 @@ public final class Configuration {
     @Singleton
     static PolicySettings policySettings(
             Settings settings, @ConfigProperty(name = "quarkus.application.version") String version) {
-        var safety = settings.safety();
         return new PolicySettings(
-                version, safety.exemptUsers(), ProtectedExecutable.with(safety.protectedExecutables()));
+                version, ProtectedExecutable.with(settings.safety().protectedExecutables()));
     }
 
     @Produces

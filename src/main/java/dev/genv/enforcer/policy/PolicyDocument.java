@@ -7,6 +7,7 @@ import java.time.Instant;
 import java.time.LocalDate;
 import java.time.LocalTime;
 import java.time.ZoneId;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -80,6 +81,21 @@ public record PolicyDocument(PolicyValues values, List<Hours> hours, List<Policy
             Instant until,
             String reason,
             String origin) {
+        /** Returns it in the form of the file. */
+        public Map<String, String> form() {
+            var form = new LinkedHashMap<String, String>();
+            form.put(key.kind() == PolicyValues.Kind.USER_EXCEPTION ? "user" : "group", key.name());
+            values().all()
+                    .forEach((its, value) -> Rules.find(its.rule())
+                            .ifPresent(rule -> form.put(rule.section(), PolicyValues.text(its, value.value()))));
+            if (from != null) {
+                form.put("from", from.toString());
+            }
+            form.put("until", until.toString());
+            form.put("reason", reason);
+            return form;
+        }
+
         private Span span() {
             return new Span(from == null ? Instant.MIN : from, until);
         }

@@ -11,6 +11,7 @@ import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -18,6 +19,8 @@ import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Function;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** The values of a policy by their keys. A policy results from several of these, of which later ones take the place of earlier ones. */
@@ -160,6 +163,48 @@ public record PolicyValues(SortedMap<PolicyKey, Sourced> all) {
                                 .flatMap(rule -> rule.parseLimit(text))
                                 .map(Most::new);
         };
+    }
+
+    /** Returns the values in the form of the file, without exceptions. */
+    public Map<String, Map<String, ?>> form() {
+        var form = new LinkedHashMap<String, Map<String, ?>>();
+        form.put("rules", named(Kind.MODE, PolicyKey::rule, _ -> true));
+        for (var rule : Rules.definitions()) {
+            if (rule.hasLimit()) {
+                Predicate<PolicyKey> isIts = key -> key.rule.equals(rule.name());
+                var section = new LinkedHashMap<String, Object>(named(Kind.DEFAULT, _ -> "default", isIts));
+                section.put("groups", named(Kind.GROUP, PolicyKey::name, isIts));
+                section.put("users", named(Kind.USER, PolicyKey::name, isIts));
+                form.put(rule.section(), section);
+            }
+        }
+        form.put("exempt", Map.of("users", names(Kind.EXEMPT_USER), "cgroups", names(Kind.EXEMPT_CGROUP)));
+        return form;
+    }
+
+    private Map<String, String> named(Kind kind, Function<PolicyKey, String> name, Predicate<PolicyKey> filter) {
+        var named = new LinkedHashMap<String, String>();
+        all.forEach((key, its) -> {
+            if (key.kind == kind && filter.test(key)) {
+                named.put(name.apply(key), text(key, its.value));
+            }
+        });
+        return named;
+    }
+
+    /** Returns the names of the keys of a kind. */
+    public List<String> names(Kind kind) {
+        return all.keySet().stream()
+                .filter(key -> key.kind == kind)
+                .map(PolicyKey::name)
+                .toList();
+    }
+
+    /** Returns where each value is from, by its place in the file. */
+    public Map<String, String> sources() {
+        var sources = new LinkedHashMap<String, String>();
+        all.forEach((key, its) -> sources.put(key.path(), its.origin));
+        return sources;
     }
 
     /** Returns one clause for each value that differs in a later policy, such as {@code max_devices.default: 2 -> 0 (line 3)}. */

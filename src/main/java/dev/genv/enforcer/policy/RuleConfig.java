@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Stream;
@@ -114,6 +115,24 @@ public record RuleConfig(RuleMode mode, Limits limits) {
                     .map(Map.Entry::getValue)
                     .max(Comparator.naturalOrder())
                     .orElse(null);
+        }
+
+        /** Returns why a user has a known limit, such as {@code group phd}. */
+        public String reasonFor(Function<String, Match> user, Function<String, Match> group) {
+            if (exceptions != null && exceptions.limitFor(user, group) instanceof UserLimit.Known) {
+                return "exception of " + exceptions.reasonFor(user, group);
+            }
+            return largest(perUser, user)
+                    .map(name -> "user " + name)
+                    .or(() -> largest(perGroup, group).map(name -> "group " + name))
+                    .orElse("default");
+        }
+
+        private static Optional<String> largest(Map<String, Integer> limits, Function<String, Match> match) {
+            return limits.entrySet().stream()
+                    .filter(limit -> match.apply(limit.getKey()) == Match.YES)
+                    .max(Map.Entry.comparingByValue())
+                    .map(Map.Entry::getKey);
         }
 
         /** Returns the groups that have limits. */

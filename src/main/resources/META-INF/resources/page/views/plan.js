@@ -10,9 +10,9 @@ import { ruleTitle } from './rules.js';
 const MOST = 500;
 /** The rules with a limit: what it is of, and how a limit is read and written. */
 const LIMITED = [
-  { rule: 'max-devices-per-user', singles: 'max-devices-for-user', title: 'GPUs', hint: '2', hints: 'john=3,paul=2',
+  { rule: 'max-devices-per-user', section: 'max_devices', unit: '', singles: 'max-devices-for-user', title: 'GPUs', hint: '2', hints: 'john=3,paul=2',
     read: (text) => /^\d+$/.test(text) ? Number(text) : null, write: String },
-  { rule: 'max-memory-per-user', singles: 'max-memory-for-user', title: 'GPU memory', hint: '40g', hints: 'john=40g,paul=512mi',
+  { rule: 'max-memory-per-user', section: 'max_memory', unit: 'mi', singles: 'max-memory-for-user', title: 'GPU memory', hint: '40g', hints: 'john=40g,paul=512mi',
     read: (text) => mebibytes(text) === null ? null : Math.floor(mebibytes(text)), write: (mib) => mib % 1024 === 0 ? `${mib / 1024}gi` : `${mib}mi` },
 ];
 
@@ -87,13 +87,14 @@ function presentChoices(rules) {
   };
 }
 
-/** The policy in the form of the service. */
+/** The policy in the form of the policy file. */
 function policyOf({ rules, limits }) {
-  const key = (id) => id.replaceAll('-', '_');
-  const parts = LIMITED.flatMap(({ rule, singles, read }) => [
-    limits[rule] !== '' && [key(rule), readLimit(limits[rule], read, limits[rule])],
-    limits[singles] !== '' && [key(singles), readLimits(limits[singles], read)]]);
-  return Object.fromEntries([...Object.entries(rules).map(([rule, isOn]) => [key(rule), isOn]), ...parts.filter(Boolean)]);
+  const sections = LIMITED.map(({ rule, section, unit, singles, read }) => [section, {
+    ...(limits[rule] !== '' && { default: `${readLimit(limits[rule], read, limits[rule])}${unit}` }),
+    users: Object.fromEntries(Object.entries(readLimits(limits[singles], read)).map(([user, most]) => [user, `${most}${unit}`])),
+  }]);
+  const modes = Object.entries(rules).map(([rule, isOn]) => [rule, isOn ? 'enforce' : 'off']);
+  return { rules: Object.fromEntries(modes), ...Object.fromEntries(sections) };
 }
 
 function readLimit(text, read, whole) {

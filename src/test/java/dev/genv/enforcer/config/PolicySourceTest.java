@@ -124,7 +124,7 @@ class PolicySourceTest {
                         "line 1, column 24: max_devices.default: expected a whole number from 0, or none",
                         file -> Files.writeString(file, "max_devices: {default: x}")),
                 Map.entry("no YAML", file -> Files.writeString(file, "max_devices: {default: 5")),
-                Map.entry("it is longer than 1048576 bytes", file -> Files.write(file, new byte[2 << 20])),
+                Map.entry("it is longer than 262144 bytes", file -> Files.write(file, new byte[2 << 20])),
                 Map.entry("No such file or directory", Files::delete),
                 Map.entry("is not a regular file", file -> {
                     Files.delete(file);

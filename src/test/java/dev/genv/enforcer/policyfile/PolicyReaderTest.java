@@ -216,7 +216,7 @@ class PolicyReaderTest {
     @Test
     void refusesWhatIsTooLongOrNoText() {
         assertThat(errors(new byte[PolicyReader.LARGEST + 1]))
-                .containsExactly("line 1, column 1: it is longer than 1048576 bytes");
+                .containsExactly("line 1, column 1: it is longer than 262144 bytes");
         assertThat(errors(new byte[] {(byte) 0xff})).containsExactly("line 1, column 1: it is not UTF-8");
     }
 

@@ -8,25 +8,28 @@ import dev.genv.enforcer.genv.SnapshotJson;
 import dev.genv.enforcer.genv.UnreadableException;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.Rule.RuleSetting;
-import dev.genv.enforcer.policy.Rule.RuleSetting.Kind;
-import dev.genv.enforcer.policy.RuleConfig;
+import dev.genv.enforcer.policy.PolicyValues;
+import dev.genv.enforcer.policy.PolicyValues.Kind;
+import dev.genv.enforcer.policy.PolicyValues.PolicyKey;
+import dev.genv.enforcer.policy.PolicyValues.Sourced;
+import dev.genv.enforcer.policy.PolicyValues.Value;
 import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
-import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.Rules;
+import dev.genv.enforcer.policyfile.PolicyReader;
+import dev.genv.enforcer.policyfile.PolicyReader.InvalidPolicyException;
 import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.time.ZoneId;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /** The body of a plan request. An error names the invalid part. */
 final class PlanRequest {
@@ -35,6 +38,11 @@ final class PlanRequest {
 
     /** The limit of one host. The time of some rules is proportional to devices times processes. */
     private static final int MAX_DEVICES = 256;
+
+    /** In bytes. A policy takes much memory while it is read. */
+    private static final int LARGEST_POLICY = 32 << 10;
+
+    private static final PolicyValues LIMITS_ENFORCED = limitsEnforced();
 
     private final JsonNode body;
 
@@ -50,9 +58,9 @@ final class PlanRequest {
         checkNames(body, Set.of("policy", "snapshots"), "the body");
     }
 
-    /** Returns the policy, for which the same counts as idle as for the running one; empty if the body has none. */
-    Optional<Policy> policy(IdleLimits idle) {
-        return body.has("policy") ? Optional.of(readPolicy(body.path("policy"), idle)) : Optional.empty();
+    /** Returns the policy at this time, for which the same counts as idle as for the running one; empty if the body has none. */
+    Optional<Policy> policy(IdleLimits idle, Instant now) {
+        return body.has("policy") ? Optional.of(readPolicy(body.path("policy"), idle, now)) : Optional.empty();
     }
 
     Optional<List<Snapshot>> snapshots() {
@@ -98,80 +106,31 @@ final class PlanRequest {
         }
     }
 
-    /**
-     * Reads a policy that stands alone: a rule that it does not name is off. A rule has one field, which is true or false, or a field
-     * for each of its limits.
-     */
-    private static Policy readPolicy(JsonNode policy, IdleLimits idle) {
-        var names = Rules.definitions().stream()
-                .flatMap(PlanRequest::fields)
-                .map(PlanRequest::name)
-                .collect(Collectors.toUnmodifiableSet());
-        checkNames(policy, names, "policy");
-        var configs = new HashMap<RuleDefinition, RuleConfig>();
-        Rules.definitions().forEach(rule -> configs.put(rule, config(policy, rule)));
-        return new Policy(configs, idle);
+    /** Reads a policy that stands alone: a rule that it does not name is off, but for limits. JSON is YAML. */
+    private static Policy readPolicy(JsonNode policy, IdleLimits idle, Instant now) {
+        var json = policy.toString().getBytes(StandardCharsets.UTF_8);
+        if (json.length > LARGEST_POLICY) {
+            throw new ApiException(413, "policy is longer than %d bytes".formatted(LARGEST_POLICY));
+        }
+        try {
+            return PolicyReader.read(json, ZoneId.systemDefault())
+                    .at(now, LIMITS_ENFORCED)
+                    .policy(idle);
+        } catch (InvalidPolicyException e) {
+            throw new ApiException(
+                    400,
+                    e.errors().stream()
+                            .map(error -> "policy" + (error.path().isEmpty() ? ": " : ".") + error.withoutPosition())
+                            .collect(Collectors.joining("; ")));
+        }
     }
 
-    private static RuleConfig config(JsonNode policy, RuleDefinition rule) {
-        if (!rule.hasLimit()) {
-            return RuleConfig.of(flag(policy, name(rule.modeSetting())) ? RuleMode.ENFORCE : RuleMode.OFF);
-        }
-        Integer limit = null;
-        Map<String, Integer> ofGroups = Map.of();
-        Map<String, Integer> ofUsers = Map.of();
-        for (var field : fields(rule).toList()) {
-            var node = policy.path(name(field));
-            var path = "policy." + name(field);
-            if (field.kind().isLimit()) {
-                limit = limit(node, path);
-            } else if (field.kind().isOfGroups()) {
-                ofGroups = namedLimits(node, path);
-            } else {
-                ofUsers = namedLimits(node, path);
-            }
-        }
-        // Without a limit the rule finds nothing.
-        return new RuleConfig(RuleMode.ENFORCE, new Limits(limit, ofGroups, ofUsers));
-    }
-
-    private static Stream<RuleSetting> fields(RuleDefinition rule) {
-        return rule.settings().stream().filter(setting -> setting.kind() != Kind.MODE || !rule.hasLimit());
-    }
-
-    private static String name(RuleSetting setting) {
-        return setting.name().replace('-', '_');
-    }
-
-    private static boolean flag(JsonNode policy, String name) {
-        var node = policy.path(name);
-        if (!node.isMissingNode() && !node.isBoolean()) {
-            throw new ApiException(400, "policy.%s is neither true nor false".formatted(name));
-        }
-        return node.booleanValue();
-    }
-
-    private static Map<String, Integer> namedLimits(JsonNode node, String path) {
-        var limits = new HashMap<String, Integer>();
-        if (!node.isMissingNode() && !node.isNull()) {
-            checkObject(node, path);
-            for (var user : node.properties()) {
-                var limit = limit(user.getValue(), path + "." + user.getKey());
-                if (limit != null) {
-                    limits.put(user.getKey(), limit);
-                }
-            }
-        }
-        return limits;
-    }
-
-    private static @Nullable Integer limit(JsonNode node, String path) {
-        if (node.isMissingNode() || node.isNull()) {
-            return null;
-        }
-        if (!node.isIntegralNumber() || !node.canConvertToInt() || node.intValue() < 0) {
-            throw new ApiException(400, path + " is not a whole number from 0");
-        }
-        return node.intValue();
+    private static PolicyValues limitsEnforced() {
+        var modes = new TreeMap<PolicyKey, Sourced>();
+        Rules.definitions().stream()
+                .filter(RuleDefinition::hasLimit)
+                .forEach(rule -> modes.put(
+                        new PolicyKey(Kind.MODE, rule.name(), ""), new Sourced(new Value.Mode(RuleMode.ENFORCE), "")));
+        return new PolicyValues(modes);
     }
 }

@@ -28,6 +28,7 @@ import jakarta.ws.rs.core.UriInfo;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.time.Instant;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Predicate;
@@ -78,7 +79,7 @@ public class PlanResource {
 
     /** The running policy is that of the service, with its mode; another one is judged as if the service enforced it. */
     PlanView check(PlanRequest request) {
-        var other = request.policy(config.policy().idle());
+        var other = request.policy(config.policy().idle(), Instant.now());
         var policy = other.orElseGet(config::policy);
         var audits = other.isEmpty() && config.mode() == ServiceMode.AUDIT;
         var fleet = request.snapshots()

@@ -23,6 +23,8 @@ import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Policy;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
+import dev.genv.enforcer.policy.RuleConfig.Limits.UserLimit;
+import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.Rules;
 import dev.genv.enforcer.recording.DeviceHistory;
 import jakarta.ws.rs.GET;
@@ -89,6 +91,7 @@ public class UsersResource {
     public record UserView(
             String user,
             @Nullable Integer deviceLimit,
+            List<LimitView> limits,
             int devicesHeld,
             List<AttachedView> devices,
             List<UserProcessView> processes,
@@ -109,12 +112,15 @@ public class UsersResource {
             if (violations.isEmpty() && hosts.stream().noneMatch(UserOnHost::isKnown)) {
                 return Optional.empty();
             }
-            var limit = policy.limitsOf(Rules.MAX_DEVICES_PER_USER)
-                    .limitFor(
-                            limited -> limited.equals(user)
-                                    ? Match.YES
-                                    : Match.any(hosts.stream().flatMap(host -> host.match(limited))),
-                            group -> fleet.isInGroup(group, user, hosts.stream().flatMap(host -> host.isIn(group))));
+            Function<String, Match> isUser = limited ->
+                    limited.equals(user) ? Match.YES : Match.any(hosts.stream().flatMap(host -> host.match(limited)));
+            Function<String, Match> isInGroup =
+                    group -> fleet.isInGroup(group, user, hosts.stream().flatMap(host -> host.isIn(group)));
+            var limit = policy.limitsOf(Rules.MAX_DEVICES_PER_USER).limitFor(isUser, isInGroup);
+            var limits = Rules.definitions().stream()
+                    .filter(RuleDefinition::hasLimit)
+                    .map(rule -> LimitView.of(rule, policy.limitsOf(rule), isUser, isInGroup))
+                    .toList();
             var held = hosts.stream()
                     .flatMap(UserOnHost::devices)
                     .filter(AttachedView::counted)
@@ -123,6 +129,7 @@ public class UsersResource {
             return Optional.of(new UserView(
                     user,
                     limit.orNull(),
+                    limits,
                     (int) held.count(),
                     hosts.stream()
                             .flatMap(UserOnHost::devices)
@@ -133,6 +140,20 @@ public class UsersResource {
                             .limit(MAX_ENTRIES)
                             .toList(),
                     violations));
+        }
+    }
+
+    /** The limit of a rule for the user, as the policy file has it, and why: such as {@code group phd}. */
+    public record LimitView(String rule, @Nullable String limit, String because) {
+        private static LimitView of(
+                RuleDefinition rule, Limits limits, Function<String, Match> user, Function<String, Match> group) {
+            return switch (limits.limitFor(user, group)) {
+                case UserLimit.Known(var most) ->
+                    new LimitView(rule.name(), rule.limitText(most), limits.reasonFor(user, group));
+                case UserLimit.None() -> new LimitView(rule.name(), null, "no limit");
+                case UserLimit.Unknown() ->
+                    new LimitView(rule.name(), null, "unknown: the account or its groups are not found");
+            };
         }
     }
 

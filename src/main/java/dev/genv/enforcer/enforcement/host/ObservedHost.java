@@ -97,8 +97,10 @@ public final class ObservedHost implements Host {
                 .flatMap(each -> user(each.getKey(), each.getValue()).stream())
                 .toList();
         var groups = now.all().entrySet().stream()
-                .filter(each -> each.getKey().kind() == Kind.GROUP || each.getKey().kind() == Kind.GROUP_EXCEPTION)
-                .map(each -> new ConfiguredGroup(each.getKey().name(), each.getValue().origin()))
+                .filter(each ->
+                        each.getKey().kind() == Kind.GROUP || each.getKey().kind() == Kind.GROUP_EXCEPTION)
+                .map(each -> new ConfiguredGroup(
+                        each.getKey().name(), each.getValue().origin()))
                 .toList();
         var cgroups = now.all().keySet().stream()
                 .filter(key -> key.kind() == Kind.EXEMPT_CGROUP)

@@ -10,17 +10,15 @@ import dev.genv.enforcer.enforcement.report.ViolationRecord.WaitReason;
 import dev.genv.enforcer.model.Membership.MembershipSource;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProblemCode.ProblemConsequence;
-import dev.genv.enforcer.policy.Rule.RuleSetting;
-import dev.genv.enforcer.policy.Rule.RuleSetting.Kind;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.Rules;
 import dev.genv.enforcer.telemetry.RequestLabels;
+import dev.genv.enforcer.testsupport.PolicyKeys;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.Tags;
 import io.quarkus.test.junit.QuarkusTest;
 import java.util.ArrayList;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -131,7 +129,7 @@ class OpenApiTest {
                 .containsExactlyInAnyOrder("processes", "envs", "devices");
         api.at("/components/schemas").properties().forEach(schema -> {
             var name = schema.getKey();
-            if (!Set.of("Policy", "PlanRequestView").contains(name)
+            if (!Set.of("Policy", "PolicyLimits", "PlanRequestView").contains(name)
                     && schema.getValue().has("properties")) {
                 assertThat(schema.getValue().path("required")).as(name).isNotEmpty();
                 schema.getValue().path("properties").properties().forEach(each -> {
@@ -377,34 +375,14 @@ class OpenApiTest {
                         schema -> assertThat(schema.path("$ref").asText()).isEqualTo("#/components/schemas/RuleName"));
     }
 
-    /** A rule with a limit is on if it has one. */
     @Test
-    void thePolicyOfARequestHasTheSettingsOfTheRules() {
-        var expected = new LinkedHashMap<String, String>();
-        for (var rule : Rules.definitions()) {
-            rule.settings().stream()
-                    .filter(setting -> setting.kind() != Kind.MODE || !rule.hasLimit())
-                    .forEach(setting -> expected.put(
-                            setting.name().replace('-', '_'),
-                            type(setting) + ": " + setting.meaning().strip()));
-        }
-        var described = new LinkedHashMap<String, String>();
-        api.at("/components/schemas/Policy/properties")
-                .properties()
-                .forEach(field -> described.put(
-                        field.getKey(),
-                        field.getValue().path("type")
-                                + ": "
-                                + field.getValue().path("description").asText()));
-        assertThat(described).isEqualTo(expected);
-    }
-
-    private static String type(RuleSetting setting) {
-        return switch (setting.kind()) {
-            case MODE -> "\"boolean\"";
-            case LIMIT, MEMORY_LIMIT -> "[\"integer\",\"null\"]";
-            case LIMITS_OF_USERS, LIMITS_OF_GROUPS, MEMORY_LIMITS_OF_USERS, MEMORY_LIMITS_OF_GROUPS -> "\"object\"";
-        };
+    void thePolicyOfARequestHasTheKeysOfThePolicyFile() {
+        assertThat(api.at("/components/schemas/Policy/properties").properties())
+                .extracting(Map.Entry::getKey)
+                .containsExactlyElementsOf(PolicyKeys.at(""));
+        assertThat(api.at("/components/schemas/PolicyLimits/properties").properties())
+                .extracting(Map.Entry::getKey)
+                .containsExactlyElementsOf(PolicyKeys.at("max_devices"));
     }
 
     private static List<String> texts(JsonNode values) {

@@ -28,8 +28,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** A plan for the observed fleet says what the service would do: nothing to whom it spares, and nothing in audit mode. */
 class ObservedFleetPlanTest {
-    private static final String NON_ENV = "{\"policy\": {\"non_env_processes\": true}}";
-    private static final String QUOTA = "{\"policy\": {\"max_devices_per_user\": 0}}";
+    private static final String NON_ENV = "{\"policy\": {\"rules\": {\"non-env-processes\": \"enforce\"}}}";
+    private static final String QUOTA = "{\"policy\": {\"max_devices\": {\"default\": 0}}}";
 
     /** Process 1 may be terminated, 2 to 4 may not be. Environment a may be detached, b may not be. */
     private final FakeHost node = new FakeHost(host("gpu-1")

@@ -33,7 +33,9 @@ class PlanResourceTest {
 
     @Test
     void returnsViolationsAndActionsOfThePolicy() {
-        var answer = plan("{\"non_env_processes\": true, \"env_memory\": true, \"max_devices_per_user\": 0}", SNAPSHOTS)
+        var answer = plan(
+                        "{\"rules\": {\"non-env-processes\": \"enforce\", \"env-memory\": \"enforce\"}, \"max_devices\": {\"default\": 0}}",
+                        SNAPSHOTS)
                 .statusCode(200)
                 .body("violations.rule", contains("non-env-processes", "max-devices-per-user", "env-memory"))
                 .body("violations[0].message", equalTo("Process 5434 is not running in a GPU environment"))
@@ -54,7 +56,7 @@ class PlanResourceTest {
     @Test
     void namesTheHostOfAViolationAmongSeveral() {
         plan(
-                        "{\"non_env_processes\": true}",
+                        "{\"rules\": {\"non-env-processes\": \"enforce\"}}",
                         "{\"gpu-1\": %1$s, \"gpu-2\": %1$s}".formatted(snapshot(PROCESSES, ENVS, DEVICES)))
                 .statusCode(200)
                 .body(
@@ -74,7 +76,7 @@ class PlanResourceTest {
     @Test
     void policyInTheBodyReplacesTheConfiguredOne() {
         plan("{}", SNAPSHOTS).statusCode(200).body("violations", hasSize(0)).body("actions", hasSize(0));
-        plan("{\"max_devices_per_user\": null, \"max_devices_for_user\": {\"raz\": 0}}", SNAPSHOTS)
+        plan("{\"max_devices\": {\"default\": \"none\", \"users\": {\"raz\": 0}}}", SNAPSHOTS)
                 .body("violations.rule", contains("max-devices-per-user"));
     }
 

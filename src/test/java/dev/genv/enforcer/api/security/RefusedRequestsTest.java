@@ -64,13 +64,13 @@ class RefusedRequestsTest {
         POST /plan | | null                                             | 400 | the body is not an object
         POST /plan | | {                                                | 400 | the body is not JSON
         POST /plan | | {"polcy": {}}                                    | 400 | "polcy"
-        POST /plan | | {"policy": []}                                   | 400 | policy is not an object
-        POST /plan | | {"policy": null}                                 | 400 | policy is not an object
-        POST /plan | | {"policy": {"env_device": true}}                 | 400 | "env_device"
-        POST /plan | | {"policy": {"env_devices": 1}}                   | 400 | policy.env_devices
-        POST /plan | | {"policy": {"max_devices_per_user": -1}}         | 400 | policy.max_devices_per_user
-        POST /plan | | {"policy": {"max_devices_per_user": 1.5}}        | 400 | policy.max_devices_per_user
-        POST /plan | | {"policy": {"max_devices_for_user": {"a": "3"}}} | 400 | policy.max_devices_for_user.a
+        POST /plan | | {"policy": []}                                   | 400 | policy: expected keys with values
+        POST /plan | | {"policy": null}                                 | 400 | policy: expected keys with values
+        POST /plan | | {"policy": {"rules": {"env-device": "audit"}}}   | 400 | policy.rules.env-device: there is no such key
+        POST /plan | | {"policy": {"rules": {"env-devices": 1}}}        | 400 | policy.rules.env-devices: expected off, audit or enforce
+        POST /plan | | {"policy": {"max_devices": {"default": -1}}}     | 400 | policy.max_devices.default
+        POST /plan | | {"policy": {"max_devices": {"default": 1.5}}}    | 400 | policy.max_devices.default
+        POST /plan | | {"policy": {"max_devices": {"users": {"a": "x"}}}} | 400 | policy.max_devices.users.a
         POST /plan | | {"snapshots": []}                                | 400 | snapshots is not an object
         POST /plan | | {"snapshots": {"gpu-1": null}}                   | 400 | snapshots.gpu-1
         POST /plan | | {"snapshots": {"gpu-1": {}}}                     | 400 | snapshots.gpu-1

@@ -289,8 +289,8 @@ class MemoryIT extends NodeSuite {
     }
 
     private static final String POLICY = """
-        {"policy": {"non_env_processes": true, "env_devices": true, "env_memory": true,
-         "inactive_env_processes": true, "max_devices_per_user": 0}, "snapshots": {"h": {\
+        {"policy": {"rules": {"non-env-processes": "enforce", "env-devices": "enforce", "env-memory": "enforce",
+         "inactive-env-processes": "enforce"}, "max_devices": {"default": 0}}, "snapshots": {"h": {\
         """;
 
     /** Bodies for {@code POST /plan} that are small and take much memory, by their content, created from a number of entries. */

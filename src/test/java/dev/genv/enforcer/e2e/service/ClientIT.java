@@ -44,7 +44,7 @@ class ClientIT extends NodeSuite {
                     .as("audit mode")
                     .isEmpty();
             assertThat(described
-                            .post("/plan", "{\"policy\": {\"non_env_processes\": true}}")
+                            .post("/plan", "{\"policy\": {\"rules\": {\"non-env-processes\": \"enforce\"}}}")
                             .at("/actions/0/pid")
                             .asInt())
                     .isEqualTo(stray.pid());
