@@ -1,11 +1,14 @@
 package dev.genv.enforcer.config;
 
+import dev.genv.enforcer.config.settings.Variables;
 import dev.genv.enforcer.linux.Errno;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
+import java.time.ZoneId;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
@@ -109,7 +112,10 @@ final class CommandLine {
         }
     }
 
-    /** The text that ends the program, and its exit code: 0 for the help and the version, 2 for a wrong argument. */
+    /**
+     * The text that ends the program, and its exit code: 0 for the help, the version and a valid policy, 1 for an invalid policy, 2 for a wrong
+     * argument.
+     */
     static final class UsageException extends Exception {
         private static final long serialVersionUID = 1;
 
@@ -134,6 +140,9 @@ final class CommandLine {
         if (arguments.isEmpty()) {
             return Map.of();
         }
+        if (arguments.getFirst().equals("policy")) {
+            throw policy(arguments);
+        }
         var settings = read(arguments);
         if (isRemote(settings)) {
             addFilesOfOpenSsh(settings, home.resolve(".ssh"), environment);
@@ -142,6 +151,16 @@ final class CommandLine {
             settings.put("DATA_DIR", ""); // the image sets one, which a single cycle does not use
         }
         return settings;
+    }
+
+    /** Returns the answer to {@code policy check FILE}. */
+    private static UsageException policy(List<String> arguments) {
+        if (arguments.size() != 3 || !arguments.get(1).equals("check")) {
+            return error("Expected: policy check FILE");
+        }
+        var check =
+                PolicyCheck.of(Path.of(arguments.get(2)), Variables.ofProcess(), Instant.now(), ZoneId.systemDefault());
+        return new UsageException(check.exitCode(), check.text());
     }
 
     private static boolean isRemote(Map<String, String> settings) {
@@ -213,7 +232,10 @@ final class CommandLine {
         spec.usageMessage()
                 .width(120)
                 .sortOptions(false)
-                .description("The variables beside the options mean the same.");
+                .description("The variables beside the options mean the same.")
+                .footer(
+                        "",
+                        "genv-enforcer policy check FILE  prints the errors of a policy file, or what it changes now");
         return new picocli.CommandLine(spec)
                 .setAbbreviatedOptionsAllowed(true)
                 .setOverwrittenOptionsAllowed(true)

@@ -257,7 +257,7 @@ public enum SettingKind {
     }
 
     /** Returns the entries of a list, which are separated by commas or blanks. */
-    static List<String> entries(String value) {
+    public static List<String> entries(String value) {
         return Arrays.stream(value.split("[,\\s]+", -1))
                 .filter(entry -> !entry.isEmpty())
                 .toList();
