@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.model.ProblemCode.ProblemConsequence;
 import dev.genv.enforcer.model.ProblemTexts;
 import dev.genv.enforcer.model.SnapshotPart;
-import dev.genv.enforcer.policy.Rule.RuleSetting;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.Rules;
 import dev.genv.enforcer.testsupport.GeneratedSection;
@@ -15,7 +14,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.function.BiConsumer;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
@@ -62,21 +60,6 @@ class RuleDocumentsTest {
                 .map(rule -> "| `%s` | %s | %s |\n".formatted(rule, rule.title(), rule.advice()))
                 .collect(Collectors.joining("", "| rule | title | advice |\n| --- | --- | --- |\n", ""));
         GeneratedSection.assertSection(PAGES.resolve("rules.md"), "advice", table);
-    }
-
-    @Test
-    void thePageOfTheApiNamesEachFieldOfAPlanRequest() throws IOException {
-        var page = Files.readString(PAGES.resolve("http-api.md"));
-        var plan = page.substring(page.indexOf("\n## Plan\n"), page.indexOf("\n## Access\n"));
-        forEachSetting((rule, setting) -> {
-            var field = setting.name().replace('-', '_');
-            var isField = setting.kind() != RuleSetting.Kind.MODE || !rule.hasLimit();
-            if (isField && !plan.contains("`%s`".formatted(field))) {
-                missing.add(
-                        "http-api.md: the section on plans lacks the field %s of the rule %s".formatted(field, rule));
-            }
-        });
-        assertThat(missing).isEmpty();
     }
 
     @Test
@@ -136,10 +119,6 @@ class RuleDocumentsTest {
         return rule.hasLimit()
                 ? "no limit"
                 : "`%s`".formatted(rule.defaultMode().name().toLowerCase(Locale.ROOT));
-    }
-
-    private static void forEachSetting(BiConsumer<RuleDefinition, RuleSetting> consumer) {
-        Rules.definitions().forEach(rule -> rule.settings().forEach(setting -> consumer.accept(rule, setting)));
     }
 
     private static List<String> names() {

@@ -124,7 +124,7 @@ public record RuleDefinition(
         ENFORCE;
 
         /** Returns the mode with this label. */
-        static Optional<RuleMode> find(String label) {
+        public static Optional<RuleMode> find(String label) {
             return Stream.of(values())
                     .filter(mode -> mode.label().equals(label))
                     .findFirst();

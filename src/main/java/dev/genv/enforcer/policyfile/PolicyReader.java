@@ -32,12 +32,13 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.function.BiFunction;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -60,21 +61,13 @@ public final class PolicyReader {
     private static final int DEEPEST = 16;
     private static final int LONGEST = 1000;
     private static final int MOST_ERRORS = 100;
-    private static final Map<String, RuleMode> MODES = Map.of(
-            "off",
-            RuleMode.OFF,
-            "audit",
-            RuleMode.AUDIT,
-            "enforce",
-            RuleMode.ENFORCE,
-            "false",
-            RuleMode.OFF,
-            "true",
-            RuleMode.ENFORCE);
+    private static final String REFERRED = "anchors and aliases are not supported";
     private static final List<String> DAYS = List.of("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun");
 
     private final ZoneId zone;
     private final List<PolicyError> errors = new ArrayList<>();
+    /** Also of those that are not reported. */
+    private int errorCount;
 
     private PolicyReader(ZoneId zone) {
         this.zone = zone;
@@ -135,191 +128,177 @@ public final class PolicyReader {
     private PolicyDocument document(byte[] bytes) {
         var hours = new ArrayList<Hours>();
         var exceptions = new ArrayList<PolicyException>();
-        var values = new TreeMap<PolicyKey, Sourced>();
+        var values = new Values("line");
         compose(bytes).ifPresent(root -> {
-            var keys = values(values, "line");
+            var keys = keysOf(values);
             keys.put(
                     "exceptions",
-                    (node, path) -> elements(node, path).stream()
-                            .flatMap(each -> exception(each, path).stream())
-                            .forEach(exceptions::add));
-            keys.put(
-                    "hours",
-                    (node, path) -> elements(node, path).stream()
-                            .flatMap(each -> hours(each, path).stream())
-                            .forEach(hours::add));
-            keys.put("exempt", (node, path) -> mapping(node, path, exempt(values)));
-            mapping(root, "", keys);
+                    at -> elements(at).forEach(each -> exception(each).ifPresent(exceptions::add)));
+            keys.put("hours", at -> elements(at).forEach(each -> hours(each).ifPresent(hours::add)));
+            keys.put("exempt", at -> mapping(at, exempt(values)));
+            mapping(new Place(root, ""), keys);
         });
-        return new PolicyDocument(new PolicyValues(values), List.copyOf(hours), List.copyOf(exceptions), zone);
+        return new PolicyDocument(values.get(), List.copyOf(hours), List.copyOf(exceptions), zone);
     }
 
     /** Returns the parsed text. It is a tree: a text whose parts refer to each other is refused. */
     private Optional<Node> compose(byte[] bytes) {
-        if (bytes.length > LARGEST) {
-            errors.add(new PolicyError(1, 1, "", "it is longer than %d bytes".formatted(LARGEST)));
-            return Optional.empty();
-        }
         var options = new LoaderOptions();
         options.setNestingDepthLimit(DEEPEST);
         options.setCodePointLimit(LARGEST);
         try {
+            if (bytes.length > LARGEST) {
+                throw new YAMLException("it is longer than %d bytes".formatted(LARGEST));
+            }
             var text = StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes));
             var root = new Yaml(options).compose(new StringReader(text.toString()));
             if (root == null) {
-                errors.add(new PolicyError(1, 1, "", "it has no content; {} is a policy without values"));
+                throw new YAMLException("it has no content; {} is a policy without values");
             }
-            return Optional.ofNullable(root);
+            return Optional.of(root);
         } catch (CharacterCodingException e) {
-            errors.add(new PolicyError(1, 1, "", "it is not UTF-8"));
+            error(null, "", "it is not UTF-8");
         } catch (MarkedYAMLException e) {
-            errorAt(
-                    e.getProblemMark() == null ? e.getContextMark() : e.getProblemMark(),
-                    "",
-                    "no YAML: " + e.getProblem());
+            var mark = e.getProblemMark() == null ? e.getContextMark() : e.getProblemMark();
+            error(mark, "", "no YAML: " + e.getProblem());
         } catch (YAMLException e) {
-            errorAt(
-                    null,
-                    "",
-                    "no YAML: "
-                            + String.valueOf(e.getMessage()).lines().findFirst().orElse(""));
+            error(null, "", String.valueOf(e.getMessage()).lines().findFirst().orElse("no YAML"));
         }
         return Optional.empty();
     }
 
-    private void errorAt(@Nullable Mark mark, String path, String reason) {
+    private void error(@Nullable Mark mark, String path, String reason) {
+        errorCount++;
         if (errors.size() < MOST_ERRORS) {
-            errors.add(new PolicyError(
-                    mark == null ? 1 : mark.getLine() + 1, mark == null ? 1 : mark.getColumn() + 1, path, reason));
+            var line = mark == null ? 1 : mark.getLine() + 1;
+            errors.add(new PolicyError(line, mark == null ? 1 : mark.getColumn() + 1, path, reason));
         }
     }
 
-    private void error(Node node, String path, String reason) {
-        errorAt(node.getStartMark(), path, reason);
+    private void error(Place at, String reason) {
+        error(at.node.getStartMark(), at.path, reason);
     }
 
-    /** Takes over the value of a key. */
-    private interface Handler {
-        void take(Node value, String path);
+    private void check(boolean isValid, Place at, String reason) {
+        if (!isValid) {
+            error(at, reason);
+        }
+    }
+
+    /** A part of the file, and its path. */
+    private record Place(Node node, String path) {
+        int line() {
+            return node.getStartMark().getLine() + 1;
+        }
+
+        Place at(String key, Node value) {
+            return new Place(value, path.isEmpty() ? key : path + "." + key);
+        }
+    }
+
+    /** Values, and the word before the line from which they are. */
+    private record Values(SortedMap<PolicyKey, Sourced> all, String origin) {
+        Values(String origin) {
+            this(new TreeMap<>(), origin);
+        }
+
+        void put(Kind kind, String rule, String name, Value value, Place at) {
+            var place = "%s %d of the policy file".formatted(origin, at.line());
+            all.put(new PolicyKey(kind, rule, name), new Sourced(value, place));
+        }
+
+        PolicyValues get() {
+            return new PolicyValues(all);
+        }
     }
 
     /** Passes the value of each key to its handler, reports the other keys, and returns those that it has. */
-    private Set<String> mapping(Node node, String path, Map<String, Handler> known) {
+    private Set<String> mapping(Place at, Map<String, Consumer<Place>> known) {
         var given = new HashSet<String>();
-        entries(node, path, (key, text, value) -> {
-            var handler = known.get(text);
-            if (handler == null) {
-                error(key, join(path, text), "there is no such key; these are: " + String.join(", ", known.keySet()));
-            } else {
-                given.add(text);
-                handler.take(value, join(path, text));
+        entries(at, (key, value) -> {
+            var name = ((ScalarNode) key.node).getValue();
+            var handler = known.get(name);
+            check(handler != null, key, "there is no such key; these are: " + String.join(", ", known.keySet()));
+            if (handler != null) {
+                given.add(name);
+                handler.accept(value);
             }
         });
         return given;
     }
 
-    private interface Entry {
-        void take(Node key, String text, Node value);
-    }
-
-    private void entries(Node node, String path, Entry each) {
-        if (!(node instanceof MappingNode mapping)) {
-            error(node, path, "expected keys with values");
-            return;
-        }
-        if (isReferred(node, path)) {
+    /** Passes the places of each key, which is a text, and of its value. */
+    private void entries(Place at, BiConsumer<Place, Place> each) {
+        if (!(at.node instanceof MappingNode mapping) || at.node.getAnchor() != null) {
+            error(at, at.node.getAnchor() == null ? "expected keys with values" : REFERRED);
             return;
         }
         var lines = new HashMap<String, Integer>();
         for (var entry : mapping.getValue()) {
-            var key = text(entry.getKeyNode(), path, "a text as key", Optional::of);
-            if (key.isEmpty()) {
-                continue;
-            }
-            var first = lines.putIfAbsent(key.get(), line(entry.getKeyNode()));
-            if (first == null) {
-                each.take(entry.getKeyNode(), key.get(), entry.getValueNode());
-            } else {
-                error(entry.getKeyNode(), join(path, key.get()), "line %d has this key too".formatted(first));
-            }
+            text(new Place(entry.getKeyNode(), at.path), "a text as key", Optional::of)
+                    .ifPresent(text -> {
+                        var key = at.at(text, entry.getKeyNode());
+                        var first = lines.putIfAbsent(text, key.line());
+                        check(first == null, key, "line %d has this key too".formatted(first));
+                        if (first == null) {
+                            each.accept(key, at.at(text, entry.getValueNode()));
+                        }
+                    });
         }
     }
 
-    private boolean isReferred(Node node, String path) {
-        if (node.getAnchor() == null) {
-            return false;
+    private List<Place> elements(Place at) {
+        if (at.node instanceof SequenceNode sequence && at.node.getAnchor() == null) {
+            return sequence.getValue().stream()
+                    .map(node -> new Place(node, at.path))
+                    .toList();
         }
-        error(node, path, "anchors and aliases are not supported");
-        return true;
-    }
-
-    private List<Node> elements(Node node, String path) {
-        if (node instanceof SequenceNode sequence) {
-            return isReferred(node, path) ? List.of() : sequence.getValue();
-        }
-        error(node, path, "expected a list");
+        error(at, at.node.getAnchor() == null ? "expected a list" : REFERRED);
         return List.of();
     }
 
     /** Reads a text; empty, with an error, if it is another kind of node or not what is expected. */
-    private <T> Optional<T> text(Node node, String path, String expected, Function<String, Optional<T>> parser) {
-        if (isReferred(node, path)) {
-            return Optional.empty();
-        }
-        var parsed = node instanceof ScalarNode scalar ? parser.apply(scalar.getValue()) : Optional.<T>empty();
-        if (parsed.isEmpty()) {
-            error(node, path, "expected " + expected);
-        }
+    private <T> Optional<T> text(Place at, String expected, Function<String, Optional<T>> parser) {
+        var isText = at.node instanceof ScalarNode && at.node.getAnchor() == null;
+        var parsed = isText ? parser.apply(((ScalarNode) at.node).getValue()) : Optional.<T>empty();
+        check(parsed.isPresent(), at, at.node.getAnchor() == null ? "expected " + expected : REFERRED);
         return parsed;
     }
 
-    private static int line(Node node) {
-        return node.getStartMark().getLine() + 1;
-    }
-
-    private static String join(String path, String key) {
-        return path.isEmpty() ? key : path + "." + key;
-    }
-
-    /** Returns the handlers of the values that always apply or at some hours. */
-    private Map<String, Handler> values(Map<PolicyKey, Sourced> values, String origin) {
-        var keys = new LinkedHashMap<String, Handler>();
-        var modes = new LinkedHashMap<String, Handler>();
+    /** Returns the keys of the values that always apply or at some hours. */
+    private Map<String, Consumer<Place>> keysOf(Values values) {
+        var keys = new LinkedHashMap<String, Consumer<Place>>();
+        var modes = new LinkedHashMap<String, Consumer<Place>>();
         for (var rule : Rules.definitions()) {
+            var name = rule.name();
             modes.put(
-                    rule.name(),
-                    (node, path) -> text(
-                                    node,
-                                    path,
-                                    "off, audit or enforce",
-                                    word -> Optional.ofNullable(MODES.get(word.toLowerCase(Locale.ROOT))))
-                            .ifPresent(mode -> values.put(
-                                    new PolicyKey(Kind.MODE, rule.name(), ""),
-                                    sourced(new Value.Mode(mode), origin, node))));
+                    name,
+                    at -> text(at, "off, audit or enforce", PolicyReader::mode)
+                            .ifPresent(mode -> values.put(Kind.MODE, name, "", new Value.Mode(mode), at)));
         }
-        keys.put("rules", (node, path) -> mapping(node, path, modes));
+        keys.put("rules", at -> mapping(at, modes));
         limited().forEach((section, rule) -> {
-            var parts = new LinkedHashMap<String, Handler>();
+            var parts = new LinkedHashMap<String, Consumer<Place>>();
             parts.put(
                     "default",
-                    (node, path) -> text(node, path, rule.limitForm() + ", or none", text -> general(rule, text))
-                            .ifPresent(value -> values.put(
-                                    new PolicyKey(Kind.DEFAULT, rule.name(), ""), sourced(value, origin, node))));
-            parts.put("groups", (node, path) -> limits(node, path, rule, Kind.GROUP, origin, values));
-            parts.put("users", (node, path) -> limits(node, path, rule, Kind.USER, origin, values));
-            keys.put(section, (node, path) -> mapping(node, path, parts));
+                    at -> text(at, rule.limitForm() + ", or none", text -> general(rule, text))
+                            .ifPresent(value -> values.put(Kind.DEFAULT, rule.name(), "", value, at)));
+            parts.put("groups", at -> limits(at, rule, Kind.GROUP, values));
+            parts.put("users", at -> limits(at, rule, Kind.USER, values));
+            keys.put(section, at -> mapping(at, parts));
         });
         return keys;
+    }
+
+    /** Helm writes {@code off} without quotes as {@code false}. */
+    private static Optional<RuleMode> mode(String text) {
+        return RuleMode.find(text.equals("false") ? "off" : text.equals("true") ? "enforce" : text);
     }
 
     private static Optional<Value> general(RuleDefinition rule, String text) {
         return text.equals(PolicyValues.UNLIMITED)
                 ? Optional.of(new Value.Unlimited())
                 : rule.parseLimit(text).map(Value.Most::new);
-    }
-
-    private static Sourced sourced(Value value, String origin, Node node) {
-        return new Sourced(value, "%s %d of the policy file".formatted(origin, line(node)));
     }
 
     /** Returns the rules that have limits, by the key of these. */
@@ -329,149 +308,121 @@ public final class PolicyReader {
         return rules;
     }
 
-    private void limits(
-            Node node, String path, RuleDefinition rule, Kind kind, String origin, Map<PolicyKey, Sourced> values) {
+    private void limits(Place at, RuleDefinition rule, Kind kind, Values values) {
         entries(
-                node,
-                path,
-                (key, name, value) -> name(key, join(path, name))
-                        .flatMap(_ -> limit(value, join(path, name), rule))
-                        .ifPresent(limit -> values.put(
-                                new PolicyKey(kind, rule.name(), name),
-                                sourced(new Value.Most(limit), origin, value))));
+                at,
+                (key, place) -> name(key)
+                        .ifPresent(name -> limit(place, rule)
+                                .ifPresent(
+                                        limit -> values.put(kind, rule.name(), name, new Value.Most(limit), place))));
     }
 
-    private Optional<Integer> limit(Node node, String path, RuleDefinition rule) {
-        return text(node, path, rule.limitForm(), rule::parseLimit);
+    private Optional<Integer> limit(Place at, RuleDefinition rule) {
+        return text(at, rule.limitForm(), rule::parseLimit);
     }
 
-    private Optional<String> name(Node node, String path) {
-        return text(
-                node,
-                path,
-                "a name, or an id with a plus sign such as +1003",
-                name -> Optional.of(name).filter(ConfiguredUsers::isUser));
+    private Optional<String> name(Place at) {
+        var expected = "a name, or an id with a plus sign such as +1003";
+        return text(at, expected, name -> Optional.of(name).filter(ConfiguredUsers::isUser));
     }
 
-    private Map<String, Handler> exempt(Map<PolicyKey, Sourced> values) {
-        var keys = new LinkedHashMap<String, Handler>();
-        keys.put("users", (node, path) -> exempt(node, path, Kind.EXEMPT_USER, this::name, values));
-        keys.put("cgroups", (node, path) -> exempt(node, path, Kind.EXEMPT_CGROUP, this::cgroup, values));
+    private Optional<String> cgroup(Place at) {
+        var expected = "the path of a cgroup, such as /system.slice/slurmd.service";
+        return text(at, expected, cgroup -> Optional.of(cgroup).filter(its -> its.startsWith("/")));
+    }
+
+    private Map<String, Consumer<Place>> exempt(Values values) {
+        var keys = new LinkedHashMap<String, Consumer<Place>>();
+        keys.put(
+                "users",
+                at -> elements(at)
+                        .forEach(each -> name(each)
+                                .ifPresent(user -> values.put(Kind.EXEMPT_USER, "", user, new Value.Exempt(), each))));
+        keys.put(
+                "cgroups",
+                at -> elements(at)
+                        .forEach(each -> cgroup(each)
+                                .ifPresent(
+                                        path -> values.put(Kind.EXEMPT_CGROUP, "", path, new Value.Exempt(), each))));
         return keys;
     }
 
-    private Optional<String> cgroup(Node node, String path) {
-        return text(
-                node,
-                path,
-                "the path of a cgroup, such as /system.slice/slurmd.service",
-                cgroup -> Optional.of(cgroup).filter(its -> its.startsWith("/")));
-    }
-
-    private void exempt(
-            Node node,
-            String path,
-            Kind kind,
-            BiFunction<Node, String, Optional<String>> parser,
-            Map<PolicyKey, Sourced> values) {
-        for (var each : elements(node, path)) {
-            parser.apply(each, path)
-                    .ifPresent(name ->
-                            values.put(new PolicyKey(kind, "", name), sourced(new Value.Exempt(), "line", each)));
-        }
-    }
-
-    private Optional<PolicyException> exception(Node node, String path) {
+    private Optional<PolicyException> exception(Place at) {
         var who = new ArrayList<PolicyKey>();
         var limits = new LinkedHashMap<String, Integer>();
         var times = new HashMap<String, Instant>();
         var reason = new StringBuilder();
-        var keys = new LinkedHashMap<String, Handler>();
-        keys.put(
-                "user",
-                (value, at) ->
-                        name(value, at).ifPresent(user -> who.add(new PolicyKey(Kind.USER_EXCEPTION, "", user))));
-        keys.put(
-                "group",
-                (value, at) ->
-                        name(value, at).ifPresent(group -> who.add(new PolicyKey(Kind.GROUP_EXCEPTION, "", group))));
+        var keys = new LinkedHashMap<String, Consumer<Place>>();
+        Map.of("user", Kind.USER_EXCEPTION, "group", Kind.GROUP_EXCEPTION)
+                .forEach((key, kind) ->
+                        keys.put(key, its -> name(its).ifPresent(name -> who.add(new PolicyKey(kind, "", name)))));
         limited()
-                .forEach((section, rule) -> keys.put(
-                        section,
-                        (value, at) -> limit(value, at, rule).ifPresent(most -> limits.put(rule.name(), most))));
-        keys.put("from", (value, at) -> time(value, at, false).ifPresent(time -> times.put("from", time)));
-        keys.put("until", (value, at) -> time(value, at, true).ifPresent(time -> times.put("until", time)));
-        keys.put(
-                "reason", (value, at) -> text(value, at, "a text", Optional::of).ifPresent(reason::append));
-        var before = errors.size();
-        var given = mapping(node, path, keys);
-        check(given.contains("user") != given.contains("group"), node, path, "expected either user or group");
-        check(
-                limited().keySet().stream().anyMatch(given::contains),
-                node,
-                path,
-                "expected a limit: " + String.join(" or ", limited().keySet()));
-        check(given.contains("until"), node, path, "expected until, because an exception ends");
+                .forEach((key, rule) ->
+                        keys.put(key, its -> limit(its, rule).ifPresent(most -> limits.put(rule.name(), most))));
+        keys.put("from", its -> time(its, false).ifPresent(time -> times.put("from", time)));
+        keys.put("until", its -> time(its, true).ifPresent(time -> times.put("until", time)));
+        keys.put("reason", its -> text(its, "a text", Optional::of).ifPresent(reason::append));
+        var before = errorCount;
+        var given = mapping(at, keys);
+        check(given.contains("user") != given.contains("group"), at, "expected either user or group");
+        var sections = limited().keySet();
+        check(sections.stream().anyMatch(given::contains), at, "expected a limit: " + String.join(" or ", sections));
+        check(given.contains("until"), at, "expected until, because an exception ends");
         var until = times.get("until");
         var from = times.get("from");
-        check(until == null || from == null || from.isBefore(until), node, path, "it ends before it begins");
-        return errors.size() > before || until == null
+        check(until == null || from == null || from.isBefore(until), at, "it ends before it begins");
+        var origin = "exception in line " + at.line();
+        return errorCount > before || until == null
                 ? Optional.empty()
-                : Optional.of(new PolicyException(
-                        who.getFirst(), limits, from, until, reason.toString(), "exception in line " + line(node)));
+                : Optional.of(new PolicyException(who.getFirst(), limits, from, until, reason.toString(), origin));
     }
 
-    private void check(boolean isValid, Node node, String path, String reason) {
-        if (!isValid) {
-            error(node, path, reason);
-        }
+    private Optional<Instant> time(Place at, boolean isEnd) {
+        var forms = List.<Function<String, Instant>>of(
+                text -> LocalDate.parse(text)
+                        .plusDays(isEnd ? 1 : 0)
+                        .atStartOfDay(zone)
+                        .toInstant(),
+                text -> LocalDateTime.parse(text).atZone(zone).toInstant(),
+                text -> OffsetDateTime.parse(text).toInstant());
+        return text(
+                at,
+                "a date such as 2026-12-01, or a time such as 2026-12-01T18:00",
+                text -> forms.stream()
+                        .flatMap(form -> {
+                            try {
+                                return Stream.of(form.apply(text));
+                            } catch (DateTimeException _) {
+                                return Stream.empty(); // it may have another form
+                            }
+                        })
+                        .findFirst());
     }
 
-    private Optional<Instant> time(Node node, String path, boolean isEnd) {
-        return text(node, path, "a date such as 2026-12-01, or a time such as 2026-12-01T18:00", text -> {
-            for (var form : List.<Function<String, Instant>>of(
-                    date -> LocalDate.parse(date)
-                            .plusDays(isEnd ? 1 : 0)
-                            .atStartOfDay(zone)
-                            .toInstant(),
-                    time -> LocalDateTime.parse(time).atZone(zone).toInstant(),
-                    time -> OffsetDateTime.parse(time).toInstant())) {
-                try {
-                    return Optional.of(form.apply(text));
-                } catch (DateTimeException _) {
-                    // The next form may be its.
-                }
-            }
-            return Optional.empty();
-        });
-    }
-
-    private Optional<Hours> hours(Node node, String path) {
-        var values = new TreeMap<PolicyKey, Sourced>();
+    private Optional<Hours> hours(Place at) {
+        var values = new Values("hours in line");
         var days = EnumSet.noneOf(DayOfWeek.class);
         var times = new HashMap<String, LocalTime>();
-        var keys = new LinkedHashMap<String, Handler>();
+        var keys = new LinkedHashMap<String, Consumer<Place>>();
         keys.put(
                 "days",
-                (value, at) -> text(value, at, "days such as Mon-Fri or Sat,Sun", PolicyReader::days)
+                its -> text(its, "days such as Mon-Fri or Sat,Sun", PolicyReader::days)
                         .ifPresent(days::addAll));
         for (var name : List.of("from", "to")) {
             keys.put(
                     name,
-                    (value, at) -> text(value, at, "a time from 00:00 to 23:59", PolicyReader::clock)
+                    its -> text(its, "a time from 00:00 to 23:59", PolicyReader::clock)
                             .ifPresent(time -> times.put(name, time)));
         }
-        keys.putAll(values(values, "hours in line"));
-        var before = errors.size();
-        var given = mapping(node, path, keys);
-        for (var name : List.of("days", "from", "to")) {
-            check(given.contains(name), node, path, "expected " + name);
-        }
+        keys.putAll(keysOf(values));
+        var before = errorCount;
+        var given = mapping(at, keys);
+        List.of("days", "from", "to").forEach(key -> check(given.contains(key), at, "expected " + key));
         var from = times.get("from");
         var to = times.get("to");
-        return errors.size() > before || from == null || to == null
+        return errorCount > before || from == null || to == null
                 ? Optional.empty()
-                : Optional.of(new Hours(Set.copyOf(days), from, to, new PolicyValues(values)));
+                : Optional.of(new Hours(Set.copyOf(days), from, to, values.get()));
     }
 
     private static Optional<LocalTime> clock(String text) {

@@ -185,8 +185,8 @@ class PolicyReaderTest {
                         "line 1, column 25: no YAML: expected ',' or '}', but got <stream end>"),
                 Arguments.of("a: *b", "line 1, column 4: no YAML: found undefined alias b"),
                 Arguments.of("{}\n---\n{}", "line 2, column 1: no YAML: but found another document"),
-                Arguments.of("[".repeat(1000), "line 1, column 1: no YAML: Nesting Depth exceeded max 16"),
-                Arguments.of("\u0000", "line 1, column 1: no YAML: special characters are not allowed"));
+                Arguments.of("[".repeat(1000), "line 1, column 1: Nesting Depth exceeded max 16"),
+                Arguments.of("\u0000", "line 1, column 1: special characters are not allowed"));
     }
 
     @ParameterizedTest
@@ -223,5 +223,7 @@ class PolicyReaderTest {
     @Test
     void limitsTheNumberOfErrors() {
         assertThat(errors("x: 1\n".repeat(1000))).hasSize(100);
+        assertThat(errors("x: 1\n".repeat(1000) + "exceptions: [{until: 2026-12-01}]\nhours: [{}]"))
+                .hasSize(100);
     }
 }

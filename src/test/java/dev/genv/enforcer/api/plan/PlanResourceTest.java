@@ -8,8 +8,10 @@ import static org.hamcrest.Matchers.equalTo;
 import static org.hamcrest.Matchers.hasSize;
 import static org.hamcrest.Matchers.nullValue;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.quarkus.test.junit.QuarkusTest;
 import io.restassured.response.ValidatableResponse;
+import java.io.IOException;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
@@ -78,6 +80,25 @@ class PlanResourceTest {
         plan("{}", SNAPSHOTS).statusCode(200).body("violations", hasSize(0)).body("actions", hasSize(0));
         plan("{\"max_devices\": {\"default\": \"none\", \"users\": {\"raz\": 0}}}", SNAPSHOTS)
                 .body("violations.rule", contains("max-devices-per-user"));
+    }
+
+    @Test
+    void takesThePolicyInForceInTheFormInWhichTheServiceShowsIt() throws IOException {
+        var shown = new ObjectMapper().readTree(given().get("/policy").asInputStream());
+        assertThat(shown.at("/policy/rules/env-memory").asText()).isEqualTo("enforce");
+        assertThat(shown.at("/policy/max_devices/default").asText()).isEqualTo("none");
+        assertThat(shown.at("/sources").path("rules.env-memory").asText()).isEqualTo("GENV_ENFORCER_ENV_MEMORY");
+        assertThat(shown.path("next_change").isNull()).isTrue();
+        plan(shown.path("policy").toString(), SNAPSHOTS)
+                .statusCode(200)
+                .body("violations.rule", contains("env-memory"));
+    }
+
+    @Test
+    void refusesAPolicyThatIsTooLong() {
+        plan("{\"max_devices\": {\"users\": {\"%s\": 1}}}".formatted("x".repeat(33_000)), SNAPSHOTS)
+                .statusCode(413)
+                .body("detail", equalTo("policy is longer than 32768 bytes"));
     }
 
     @Test
