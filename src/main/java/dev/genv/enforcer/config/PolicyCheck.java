@@ -36,7 +36,9 @@ record PolicyCheck(int exitCode, String text) {
             return new PolicyCheck(1, "%s: %s".formatted(file, Errno.textOf(e)));
         }
         var base = RuleSettings.values(
-                RuleSettings.read(variables), SettingKind.entries(variables.value("GENV_ENFORCER_EXEMPT_USERS")));
+                RuleSettings.read(variables),
+                SettingKind.entries(variables.value(RuleSettings.EXEMPT_USERS)),
+                SettingKind.entries(variables.value(RuleSettings.EXEMPT_CGROUPS)));
         var next = document.next(now, base).stream()
                 .flatMap(change -> Stream.concat(
                         Stream.of("Next change at %s:"

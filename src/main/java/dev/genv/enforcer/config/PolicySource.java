@@ -54,7 +54,10 @@ final class PolicySource implements CurrentPolicy.Source, CycleListener {
     PolicySource(Settings settings, ZoneId zone) {
         this(
                 settings.general().policyFile(),
-                RuleSettings.values(settings.rules(), settings.safety().exemptUsers()),
+                RuleSettings.values(
+                        settings.rules(),
+                        settings.safety().exemptUsers(),
+                        settings.safety().exemptCgroups()),
                 settings.idleLimits(),
                 zone);
     }

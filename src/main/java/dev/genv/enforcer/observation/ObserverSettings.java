@@ -65,7 +65,9 @@ public record ObserverSettings(
                 exemptUsers,
                 Stream.concat(policyUsers.stream(), users.stream()).distinct().toList(),
                 Stream.concat(policyGroups.stream(), groups.stream()).distinct().toList(),
-                Stream.concat(exemptCgroups.stream(), cgroups.stream()).distinct().toList(),
+                Stream.concat(exemptCgroups.stream(), cgroups.stream())
+                        .distinct()
+                        .toList(),
                 needs,
                 overwrittenIsOutside,
                 unlistedMemory,

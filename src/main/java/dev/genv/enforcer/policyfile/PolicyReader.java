@@ -110,6 +110,11 @@ public final class PolicyReader {
         }
     }
 
+    /** Whether a text is the path of a cgroup below the root. */
+    public static boolean isCgroup(String text) {
+        return text.matches("(?:/(?!\\.{1,2}(?:/|$))[^/\\p{Cntrl}]+)+/?");
+    }
+
     /**
      * Reads a policy.
      *
@@ -328,7 +333,7 @@ public final class PolicyReader {
 
     private Optional<String> cgroup(Place at) {
         var expected = "the path of a cgroup, such as /system.slice/slurmd.service";
-        return text(at, expected, cgroup -> Optional.of(cgroup).filter(its -> its.startsWith("/")));
+        return text(at, expected, cgroup -> Optional.of(cgroup).filter(PolicyReader::isCgroup));
     }
 
     private Map<String, Consumer<Place>> exempt(Values values) {

@@ -53,7 +53,8 @@ class PolicySourceTest {
                         RuleSettings.read(new Variables(Map.of(
                                 "GENV_ENFORCER_MAX_DEVICES_PER_USER", "7",
                                 "GENV_ENFORCER_MAX_DEVICES_FOR_USER", "john=3,paul=2"))),
-                        List.of("root")),
+                        List.of("root"),
+                        List.of("/kubepods")),
                 IdleLimits.DEFAULT,
                 ZoneOffset.UTC);
     }
@@ -80,6 +81,7 @@ class PolicySourceTest {
                 .contains(
                         "GENV_ENFORCER_MAX_DEVICES_FOR_USER",
                         "GENV_ENFORCER_EXEMPT_USERS",
+                        "GENV_ENFORCER_EXEMPT_CGROUPS",
                         "line 1 of the policy file",
                         "line 2 of the policy file",
                         "line 3 of the policy file");
@@ -89,7 +91,7 @@ class PolicySourceTest {
     void withoutAFileTheVariablesApply() {
         var source = new PolicySource(
                 Optional.empty(),
-                RuleSettings.values(RuleSettings.read(new Variables(Map.of())), List.of()),
+                RuleSettings.values(RuleSettings.read(new Variables(Map.of())), List.of(), List.of()),
                 IdleLimits.DEFAULT,
                 ZoneOffset.UTC);
         assertThat(limit(source.at(now))).isNull();

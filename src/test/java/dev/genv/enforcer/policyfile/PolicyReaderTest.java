@@ -175,6 +175,9 @@ class PolicyReaderTest {
                         "exempt: {cgroups: [slurm]}",
                         "line 1, column 20: exempt.cgroups: expected the path of a cgroup, such as /system.slice/slurmd.service"),
                 Arguments.of(
+                        "exempt: {cgroups: [/a/../b]}",
+                        "line 1, column 20: exempt.cgroups: expected the path of a cgroup, such as /system.slice/slurmd.service"),
+                Arguments.of(
                         "max_devices: &a {default: 2}",
                         "line 1, column 14: max_devices: anchors and aliases are not supported"),
                 Arguments.of(

@@ -21,6 +21,8 @@ import java.util.TreeMap;
 
 /** The settings that the rules declare. A mapping of SmallRye Config is static, so they are read by their names. */
 public final class RuleSettings {
+    public static final String EXEMPT_USERS = "GENV_ENFORCER_EXEMPT_USERS";
+    public static final String EXEMPT_CGROUPS = "GENV_ENFORCER_EXEMPT_CGROUPS";
     private static final String PREFIX = "genv.enforcer.";
     /** A part of a MiB makes no difference, because nvidia-smi reports whole ones. */
     private static final SettingParser<Integer> MEMORY_LIMIT = new SettingParser<>(
@@ -45,7 +47,9 @@ public final class RuleSettings {
     }
 
     /** Returns what the variables set, or their defaults: the values that a policy file overrides. */
-    public static PolicyValues values(Map<RuleDefinition, RuleConfig> configs, List<String> exemptUsers) {
+    public static PolicyValues values(
+            Map<RuleDefinition, RuleConfig> configs, List<String> exemptUsers, List<String> exemptCgroups) {
+        var exempt = Map.of(Kind.EXEMPT_USER, exemptUsers, Kind.EXEMPT_CGROUP, exemptCgroups);
         var values = new TreeMap<PolicyKey, Sourced>();
         configs.forEach((rule, config) -> rule.settings().forEach(setting -> {
             var limits = config.limits();
@@ -65,9 +69,9 @@ public final class RuleSettings {
                     limits.perGroup().forEach((group, most) -> put(values, Kind.GROUP, rule, group, most, variable));
             }
         }));
-        exemptUsers.forEach(user -> values.put(
-                new PolicyKey(Kind.EXEMPT_USER, "", user),
-                new Sourced(new Value.Exempt(), "GENV_ENFORCER_EXEMPT_USERS")));
+        exempt.forEach((kind, names) -> names.forEach(name -> values.put(
+                new PolicyKey(kind, "", name),
+                new Sourced(new Value.Exempt(), kind == Kind.EXEMPT_USER ? EXEMPT_USERS : EXEMPT_CGROUPS))));
         return new PolicyValues(values);
     }
 

@@ -11,6 +11,7 @@ import dev.genv.enforcer.notification.SecretFile;
 import dev.genv.enforcer.observation.ConfiguredUsers;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.policyfile.PolicyFile;
+import dev.genv.enforcer.policyfile.PolicyReader;
 import dev.genv.enforcer.remote.HostAddress;
 import dev.genv.enforcer.remote.HostFile;
 import java.io.IOException;
@@ -99,9 +100,7 @@ public enum SettingKind {
                     entries(value).stream().map(ProtectedExecutable::parse).toList())),
     CGROUPS(
             "absolute paths of cgroups below the root, such as /kubepods.slice,/system.slice/slurmstepd.scope",
-            value -> Optional.of(entries(value))
-                    .filter(paths -> paths.stream()
-                            .allMatch(path -> path.matches("(?:/(?!\\.{1,2}(?:/|$))[^/\\p{Cntrl}]+)+/?")))),
+            value -> Optional.of(entries(value)).filter(paths -> paths.stream().allMatch(PolicyReader::isCgroup))),
     HOST_NAMES(
             "host names without ports, such as gpu-1.example.org,enforcer",
             value -> Optional.of(entries(value)).filter(names -> names.stream().allMatch(AllowedHosts::isName))),

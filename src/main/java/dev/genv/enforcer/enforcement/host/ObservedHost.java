@@ -102,11 +102,7 @@ public final class ObservedHost implements Host {
                 .map(each -> new ConfiguredGroup(
                         each.getKey().name(), each.getValue().origin()))
                 .toList();
-        var cgroups = now.all().keySet().stream()
-                .filter(key -> key.kind() == Kind.EXEMPT_CGROUP)
-                .map(PolicyKey::name)
-                .toList();
-        settings = base.with(users, groups, cgroups, now.isOn(Rules.IDLE_PROCESSES));
+        settings = base.with(users, groups, now.names(Kind.EXEMPT_CGROUP), now.isOn(Rules.IDLE_PROCESSES));
         observer.apply(settings);
     }
 

@@ -238,7 +238,7 @@ class SettingsTest {
         assertThat(settings.safety().protectedExecutables())
                 .containsExactly(new ProtectedExecutable(Path.of("/opt/a@b/c"), user));
         assertThat(settings.remote().username()).hasValue(user);
-        assertThat(RuleSettings.values(settings.rules(), settings.safety().exemptUsers())
+        assertThat(RuleSettings.values(settings.rules(), settings.safety().exemptUsers(), List.of())
                         .all())
                 .containsEntry(
                         new PolicyKey(Kind.USER, "max-devices-per-user", user),
