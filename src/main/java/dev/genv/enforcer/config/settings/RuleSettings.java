@@ -1,6 +1,5 @@
 package dev.genv.enforcer.config.settings;
 
-import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.observation.ConfiguredUsers;
 import dev.genv.enforcer.policy.PolicyValues;
 import dev.genv.enforcer.policy.PolicyValues.Kind;
@@ -24,10 +23,8 @@ public final class RuleSettings {
     public static final String EXEMPT_USERS = "GENV_ENFORCER_EXEMPT_USERS";
     public static final String EXEMPT_CGROUPS = "GENV_ENFORCER_EXEMPT_CGROUPS";
     private static final String PREFIX = "genv.enforcer.";
-    /** A part of a MiB makes no difference, because nvidia-smi reports whole ones. */
-    private static final SettingParser<Integer> MEMORY_LIMIT = new SettingParser<>(
-            "an amount of memory such as 40g or 512mi",
-            value -> Memory.parse(value).map(memory -> (int) Math.min(memory.bytes() >> 20, Integer.MAX_VALUE)));
+    private static final SettingParser<Integer> MEMORY_LIMIT =
+            new SettingParser<>(Rules.MAX_MEMORY_PER_USER.limitForm(), Rules.MAX_MEMORY_PER_USER::parseLimit);
 
     private RuleSettings() {}
 

@@ -9,8 +9,8 @@ import dev.genv.enforcer.host.ObservationRequest;
 import dev.genv.enforcer.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.observation.ConfiguredUsers.ConfiguredUser;
-import dev.genv.enforcer.policyfile.PolicyReader;
 import dev.genv.enforcer.policy.PolicyValues;
+import dev.genv.enforcer.policyfile.PolicyReader;
 import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import java.nio.charset.StandardCharsets;
@@ -50,10 +50,15 @@ class ObservedPolicyTest {
 
     @Test
     void asksForTheUsersAndGroupsOfThePresentPolicy() throws Exception {
-        var settings = new NodeBuilder(folder, Path.of("nvidia-smi")).exempt("root").exemptCgroups(List.of("/kubepods")).settings();
+        var settings = new NodeBuilder(folder, Path.of("nvidia-smi"))
+                .exempt("root")
+                .exemptCgroups(List.of("/kubepods"))
+                .settings();
         var host = new ObservedHost(settings, machine, new FakeTime().ticker());
         observe(host, "max_devices: {groups: {phd: 1}, users: {john: 1}}\nexempt: {users: [svc]}\n");
-        observe(host, "exceptions: [{user: bob, max_devices: 1, until: 2100-01-01}, {group: ml, max_devices: 1, until: 2100-01-01}]");
+        observe(
+                host,
+                "exceptions: [{user: bob, max_devices: 1, until: 2100-01-01}, {group: ml, max_devices: 1, until: 2100-01-01}]");
         assertThat(requests.getFirst().users()).containsExactlyInAnyOrder("root", "john", "svc");
         assertThat(requests.getFirst().groups()).containsExactly("phd");
         assertThat(requests.getLast().users()).containsExactlyInAnyOrder("root", "bob");
@@ -68,8 +73,12 @@ class ObservedPolicyTest {
 
     @Test
     void thePolicyAddsToTheSettings() {
-        var settings = new NodeBuilder(folder, Path.of("nvidia-smi")).exempt("root").exemptCgroups(List.of("/kubepods")).settings();
-        var with = settings.with(List.of(new ConfiguredUser("svc", "line 1", true)), List.of(), List.of("/slurm"), true);
+        var settings = new NodeBuilder(folder, Path.of("nvidia-smi"))
+                .exempt("root")
+                .exemptCgroups(List.of("/kubepods"))
+                .settings();
+        var with =
+                settings.with(List.of(new ConfiguredUser("svc", "line 1", true)), List.of(), List.of("/slurm"), true);
         assertThat(with.exemptCgroups()).containsExactly("/kubepods", "/slurm");
         assertThat(with.exemptUsers()).containsExactly("root");
         assertThat(with.policyUsers()).extracting(ConfiguredUser::user).containsExactly("svc");
