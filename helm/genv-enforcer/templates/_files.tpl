@@ -4,7 +4,7 @@
 {{- end -}}
 
 {{- define "genv-enforcer.configMapName" -}}
-{{- printf "%s-remote" (include "genv-enforcer.fullname" . | trunc 56 | trimSuffix "-") -}}
+{{- printf "%s-%s" (include "genv-enforcer.fullname" . | trunc 56 | trimSuffix "-") (ternary "remote" "policy" (eq .Values.mode "remote")) -}}
 {{- end -}}
 
 {{- /* The Secret with the certificate of the API; empty without TLS. */ -}}
@@ -17,6 +17,9 @@
 {{- /* The content of the chart's own ConfigMap: a map of keys to texts. */ -}}
 {{- define "genv-enforcer.content" -}}
 {{- $content := dict -}}
+{{- with .Values.policy -}}
+{{- $_ := set $content "policy.yaml" (toYaml . | printf "%s\n") -}}
+{{- end -}}
 {{- if eq .Values.mode "remote" -}}
 {{- $remote := .Values.remote -}}
 {{- if and $remote.hosts (not $remote.hostfile.existingConfigMap) -}}
@@ -36,6 +39,9 @@
 {{- define "genv-enforcer.files" -}}
 {{- $own := include "genv-enforcer.configMapName" . -}}
 {{- $files := list -}}
+{{- if .Values.policy -}}
+{{- $files = append $files (dict "variable" "GENV_ENFORCER_POLICY_FILE" "file" "policy.yaml" "configMap" $own "key" "policy.yaml") -}}
+{{- end -}}
 {{- with .Values.apiToken.existingSecret -}}
 {{- $files = append $files (dict "variable" "GENV_ENFORCER_API_TOKEN_FILE" "file" "api-token" "secret" . "key" $.Values.apiToken.key) -}}
 {{- end -}}

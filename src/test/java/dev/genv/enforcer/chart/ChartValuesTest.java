@@ -123,7 +123,7 @@ class ChartValuesTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "full|genv-enforcer-token/bearer/api-token, enforcer-tls/tls.crt/tls.crt, enforcer-tls/tls.key/tls.key, enforcer-clients/authorities.crt/client-ca.crt, mail-login/secret/mail-password,"
+                "full|gpu-enforcer-policy/policy.yaml/policy.yaml, genv-enforcer-token/bearer/api-token, enforcer-tls/tls.crt/tls.crt, enforcer-tls/tls.key/tls.key, enforcer-clients/authorities.crt/client-ca.crt, mail-login/secret/mail-password,"
                         + " mail-addresses/people/mail-addresses, webhook/signing-key/webhook-secret",
                 "remote|genv-enforcer-remote/hosts/hosts, genv-enforcer-ssh/ssh-privatekey/identity,"
                         + " genv-enforcer-ssh/passphrase/passphrase, genv-enforcer-remote/known_hosts/known_hosts,"
