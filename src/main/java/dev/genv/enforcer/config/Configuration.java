@@ -162,6 +162,7 @@ public final class Configuration {
                 settings.isRemote(),
                 new CurrentPolicy(
                         policies,
+                        policies.ofVariables(),
                         settings.isSingleCycle()
                                 ? Duration.ZERO
                                 : settings.safety().policyGrace(),

@@ -89,6 +89,11 @@ final class PolicySource implements CurrentPolicy.Source, CycleListener {
         return known.policy;
     }
 
+    /** Returns the values without those of the file. */
+    PolicyValues ofVariables() {
+        return base;
+    }
+
     private void look(Instant time) {
         var watched = file;
         if (watched == null) {

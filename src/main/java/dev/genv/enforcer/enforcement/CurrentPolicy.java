@@ -7,29 +7,33 @@ import dev.genv.enforcer.policy.PolicyInForce;
 import dev.genv.enforcer.policy.PolicyValues;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The policy of the present cycle, for which it asks once, at its beginning. For a time after a change, the policy before it is remembered:
- * only what both ask for is done, so that a mistake that is taken back costs nobody anything.
+ * only what all of these and the present one ask for is done, so that a mistake that is taken back costs nobody anything.
  */
 public final class CurrentPolicy {
     static final SavedKind<SavedKey, SavedPolicy> POLICIES =
             new SavedKind<>("policy", SavedKey.class, SavedPolicy.class, _ -> "");
     private static final SavedKey PRESENT = new SavedKey("present");
-    private static final SavedKey EARLIER = new SavedKey("earlier");
+    /** The values of a policy that asks for nothing, because it checks no rule. */
+    private static final List<PolicyValues.Text> NOTHING = List.of();
+    /** Each cycle checks all of these. */
+    private static final int MOST_EARLIER = 64;
 
     private final Source source;
     private final Duration grace;
     private volatile PolicyInForce now;
-    /** The values of the last cycle, also of an earlier run; null before the first one. */
-    private @Nullable PolicyValues last;
-    /** The policy before the changes of the last time; null without a change. */
-    private @Nullable SavedPolicy earlier;
+    /** The values of the last cycle, also of an earlier run. */
+    private PolicyValues last;
+    /** The policies that a change replaced, each for the same time after it was last in force. */
+    private final List<SavedPolicy> earlier = new ArrayList<>();
 
     /** Where policies come from. */
     @FunctionalInterface
@@ -46,17 +50,22 @@ public final class CurrentPolicy {
     /** A policy that applied until a change, and for how long it still counts. */
     record EarlierPolicy(Policy policy, Duration left) {}
 
-    /** Begins with the policy at this time; with a grace of zero changes apply at once. */
-    public CurrentPolicy(Source source, Duration grace, Instant start) {
+    /**
+     * Begins with the policy at this time; with a grace of zero changes apply at once.
+     *
+     * @param before the values that count as those of the last cycle if no earlier run stored any
+     */
+    public CurrentPolicy(Source source, PolicyValues before, Duration grace, Instant start) {
         this.source = source;
         this.grace = grace;
+        last = before;
         now = source.at(start);
     }
 
     /** Returns a policy that never changes. */
     public static CurrentPolicy fixed(Policy policy) {
         var always = new PolicyInForce(policy, PolicyValues.NONE, List.of(), Optional.empty());
-        return new CurrentPolicy(_ -> always, Duration.ZERO, Instant.EPOCH);
+        return new CurrentPolicy(_ -> always, PolicyValues.NONE, Duration.ZERO, Instant.EPOCH);
     }
 
     public PolicyInForce get() {
@@ -70,53 +79,70 @@ public final class CurrentPolicy {
      */
     List<String> begin(Instant time, long mark) {
         now = source.at(time);
-        var values = now.values();
-        var before = last == null ? values : last;
-        var changes = before.changes(values);
-        earlier = earlier == null || mark >= earlier.until ? null : earlier;
-        if (!changes.isEmpty() && !grace.isZero()) {
-            earlier = new SavedPolicy(earlier == null ? before.texts() : earlier.values, mark + grace.toNanos());
+        var changes = last.changes(now.values());
+        earlier.removeIf(its -> mark >= its.until);
+        if (!changes.isEmpty()) {
+            remember(last.texts(), mark);
         }
-        if (earlier != null && PolicyValues.of(earlier.values).changes(values).isEmpty()) {
-            earlier = null;
-        }
-        last = values;
+        last = now.values();
         return changes;
     }
 
-    /** Returns the policy before the changes of the last time. */
-    Optional<EarlierPolicy> earlier(long mark) {
-        return Optional.ofNullable(earlier)
-                .map(its -> new EarlierPolicy(
-                        PolicyValues.of(its.values).policy(now.policy().idle()), Duration.ofNanos(its.until - mark)));
+    /** Remembers a policy that applied until now. Where there are too many, one that asks for nothing takes its place. */
+    private void remember(List<PolicyValues.Text> values, long mark) {
+        if (!grace.isZero()) {
+            earlier.removeIf(its -> its.values.equals(values));
+            var remembered = earlier.size() < MOST_EARLIER ? values : NOTHING;
+            earlier.removeIf(its -> its.values.equals(remembered));
+            earlier.add(new SavedPolicy(remembered, mark + grace.toNanos()));
+        }
     }
 
-    /** Returns the values that matter to observations: whom the earlier policy exempted stays exempt for that time. */
+    /** Lets every action wait as after a change, because the policies of an earlier run are lost. */
+    void hold(long mark) {
+        remember(NOTHING, mark);
+    }
+
+    /** Returns the policies that applied until changes of the last time. */
+    List<EarlierPolicy> earlier(long mark) {
+        return earlier.stream()
+                .filter(its -> mark < its.until)
+                .map(its -> new EarlierPolicy(
+                        PolicyValues.of(its.values).policy(now.policy().idle()), Duration.ofNanos(its.until - mark)))
+                .toList();
+    }
+
+    /** Returns the values that matter to observations: whom an earlier policy exempted stays exempt for that time. */
     PolicyValues observed() {
-        return earlier == null ? now.values() : PolicyValues.of(earlier.values).with(now.values());
+        return earlier.stream()
+                .map(its -> PolicyValues.of(its.values))
+                .reduce(PolicyValues.NONE, PolicyValues::with)
+                .with(now.values());
     }
 
     SavedState save() {
         var saved = new HashMap<SavedKey, SavedPolicy>();
-        if (last != null) {
-            saved.put(PRESENT, new SavedPolicy(last.texts(), 0));
-        }
-        if (earlier != null) {
-            saved.put(EARLIER, earlier);
+        saved.put(PRESENT, new SavedPolicy(last.texts(), 0));
+        for (var i = 0; i < earlier.size(); i++) {
+            saved.put(new SavedKey("earlier " + i), earlier.get(i));
         }
         return SavedState.EMPTY.with(POLICIES, Map.copyOf(saved));
     }
 
     /**
-     * Continues from what an earlier run of the service saved.
+     * Continues from what an earlier run of the service saved. A shorter grace applies to what it saved, too.
      *
      * @param continues whether the clock continues too; otherwise the time begins again
      */
     void restore(SavedState saved, boolean continues, long mark) {
-        var policies = saved.get(POLICIES);
-        var present = policies.get(PRESENT);
-        var before = policies.get(EARLIER);
-        last = present == null ? null : PolicyValues.of(present.values);
-        earlier = before == null || continues ? before : new SavedPolicy(before.values, mark + grace.toNanos());
+        var latest = mark + grace.toNanos();
+        saved.get(POLICIES).forEach((key, its) -> {
+            if (key.equals(PRESENT)) {
+                last = PolicyValues.of(its.values);
+            } else {
+                earlier.add(new SavedPolicy(its.values, continues ? Math.min(its.until, latest) : latest));
+            }
+        });
+        earlier.sort(Comparator.comparingLong(SavedPolicy::until));
     }
 }

@@ -119,7 +119,11 @@ public final class CycleStore {
                 () -> policies.restore(
                         earlier.state(), earlier.isSameBoot(), clock.ticker().mark()));
         earlier = Restored.nothing(earlier.hasLost());
-        return earlier.hasLost() || !notRestored.isEmpty();
+        var hasLost = earlier.hasLost() || !notRestored.isEmpty();
+        if (hasLost) {
+            policies.hold(clock.ticker().mark());
+        }
+        return hasLost;
     }
 
     private static boolean continuesClocks(SavedCycle last, Instant now) {

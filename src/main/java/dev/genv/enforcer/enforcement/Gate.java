@@ -64,7 +64,8 @@ public final class Gate {
     /** Which rules are enforced: by the present policy, or by an earlier one that is compared with it. */
     private Predicate<RuleDefinition> enforced;
 
-    private @Nullable Earlier earlier;
+    /** What the policies before changes would do, with the longest time first. */
+    private List<Earlier> earlier = List.of();
     private volatile boolean stopped;
     /** Until when no process is asked to exit, by the clock that counts towards an action. */
     private long heldUntil;
@@ -306,35 +307,43 @@ public final class Gate {
      */
     private record Earlier(Set<Target> asked, Duration left) {}
 
-    /** Has the actions wait that the policy before a change does not ask for. */
-    void compare(Optional<EarlierPolicy> other, Function<Policy, Plan> check) {
-        earlier = null;
-        other.ifPresent(its -> {
-            enforced = rule -> its.policy().modeOf(rule) == RuleMode.ENFORCE;
-            try {
-                var asked = check.apply(its.policy()).actions().stream()
-                        .filter(planned ->
-                                planned.causes().stream().anyMatch(cause -> isInForce(cause, planned.action())))
-                        .map(planned -> Target.of(planned.action()))
-                        .collect(Collectors.toSet());
-                earlier = new Earlier(asked, its.left());
-            } finally {
-                enforced = enforcement.rules();
+    /** Has the actions wait that one of the policies before changes does not ask for. */
+    void compare(List<EarlierPolicy> others, Function<Policy, Plan> check) {
+        earlier = List.of();
+        try {
+            var compared = new ArrayList<Earlier>();
+            for (var its : others) {
+                enforced = rule -> its.policy().modeOf(rule) == RuleMode.ENFORCE;
+                compared.add(new Earlier(asked(check.apply(its.policy())), its.left()));
             }
-        });
+            compared.sort(Comparator.comparing(Earlier::left).reversed());
+            earlier = List.copyOf(compared);
+        } finally {
+            enforced = enforcement.rules();
+        }
     }
 
-    /** 9. The policy just became stricter: an action waits that the earlier one does not ask for. */
+    private Set<Target> asked(Plan plan) {
+        return plan.actions().stream()
+                .filter(planned -> planned.causes().stream().anyMatch(cause -> isInForce(cause, planned.action())))
+                .map(planned -> Target.of(planned.action()))
+                .collect(Collectors.toSet());
+    }
+
+    /** 9. The policy just became stricter: an action waits that an earlier one does not ask for. */
     private Optional<Verdict> policyGrace(Violation cause, Action action, Set<HostDevice> detached) {
-        if (earlier == null || earlier.asked.contains(Target.of(action))) {
-            return Optional.empty();
-        }
-        var grace = enforcement.grace().isZero() ? Duration.ZERO : history.left(cause, action, detached);
-        return Optional.of(new Verdict.Wait(
-                grace.compareTo(earlier.left) > 0 ? grace : earlier.left,
-                WaitReason.POLICY_GRACE,
-                Outcome.SKIPPED_GRACE,
-                "the policy changed, and the earlier one does not ask for it"));
+        var target = Target.of(action);
+        return earlier.stream()
+                .filter(its -> !its.asked.contains(target))
+                .findFirst()
+                .map(its -> {
+                    var grace = enforcement.grace().isZero() ? Duration.ZERO : history.left(cause, action, detached);
+                    return new Verdict.Wait(
+                            grace.compareTo(its.left) > 0 ? grace : its.left,
+                            WaitReason.POLICY_GRACE,
+                            Outcome.SKIPPED_GRACE,
+                            "the policy changed, and the earlier one does not ask for it");
+                });
     }
 
     /** 10. An action waits until one of its violations was observed for the grace period. */

@@ -20,6 +20,7 @@ import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
 import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
@@ -37,19 +38,26 @@ class PolicyGraceTest extends StoreFixture {
     private static final String MISTAKE = USUAL.replace("default: 2", "default: 0");
 
     private String yaml = USUAL;
+    /** What the variables have in the form of the file. */
+    private String variables = USUAL;
+
     private Duration policyGrace = POLICY_GRACE;
 
     @Override
     EnforcerConfigBuilder policy(EnforcerConfigBuilder config) {
         return config.policy(
-                new CurrentPolicy(this::policyAt, policyGrace, time.ticker().now()));
+                new CurrentPolicy(this::policyAt, values(variables, Instant.EPOCH), policyGrace, time.ticker().now()));
     }
 
     private PolicyInForce policyAt(Instant at) {
+        var values = values(yaml, at);
+        return new PolicyInForce(values.policy(IdleLimits.DEFAULT), values, List.of(), Optional.empty());
+    }
+
+    private static PolicyValues values(String yaml, Instant at) {
         try {
-            var values = PolicyReader.read(yaml.getBytes(StandardCharsets.UTF_8), ZoneOffset.UTC)
+            return PolicyReader.read(yaml.getBytes(StandardCharsets.UTF_8), ZoneOffset.UTC)
                     .at(at, PolicyValues.NONE);
-            return new PolicyInForce(values.policy(IdleLimits.DEFAULT), values, List.of(), Optional.empty());
         } catch (InvalidPolicyException e) {
             throw new IllegalStateException(e);
         }
@@ -118,13 +126,78 @@ class PolicyGraceTest extends StoreFixture {
     }
 
     @Test
-    void theTimeBeginsAnewWithEachChange() {
+    void anotherChangeDoesNotRenewTheTimeOfAnEarlierOne() {
         yaml = MISTAKE;
         cycles(Duration.ofMinutes(10));
         yaml = MISTAKE + "max_memory: {default: 1g}\n";
-        cycles(Duration.ofMinutes(10));
+        cycles(Duration.ofMinutes(5));
         assertThat(node.executed).isEmpty();
-        cycles(Duration.ofMinutes(6));
+        cycles(Duration.ofMinutes(1));
+        assertThat(node.executed).isNotEmpty();
+    }
+
+    @Test
+    void whatThePolicyBeforeTheLastChangeAllowedWaitsToo() {
+        yaml = USUAL.replace("default: 2", "default: 1");
+        cycles(Duration.ofMinutes(20));
+        yaml = USUAL.replace("default: 2", "default: 8");
+        cycles(Duration.ofMinutes(3));
+        node.setSnapshot(host().devices(2).with("env a on 0,1", "process 2 in a on 0", "process 3 in a on 1"));
+        cycles(Duration.ofMinutes(7));
+        yaml = USUAL.replace("default: 2", "default: 1");
+        cycles(Duration.ofMinutes(14));
+        assertThat(node.executed).isEmpty();
+        cycles(Duration.ofMinutes(3));
+        assertThat(node.executed).isNotEmpty();
+    }
+
+    @Test
+    void aPolicyThatChangesTooOftenHoldsEverything() {
+        node.setSnapshot(host().devices(2).with("process 1 on 0"));
+        for (var i = 0; i < 70; i++) {
+            yaml = "rules: {non-env-processes: enforce}\nmax_devices: {default: %d}\n".formatted(100 + i);
+            cycle();
+        }
+        assertThat(node.executed).isEmpty();
+        cycles(Duration.ofMinutes(14));
+        assertThat(node.executed).isEmpty();
+        cycles(Duration.ofMinutes(3));
+        assertThat(node.executed).isNotEmpty();
+    }
+
+    @Test
+    void aShorterTimeAppliesToAnEarlierChangeToo() throws IOException {
+        yaml = MISTAKE;
+        cycles(Duration.ofMinutes(1));
+        policyGrace = Duration.ofMinutes(2);
+        restart();
+        cycles(Duration.ofMinutes(1));
+        assertThat(node.executed).isEmpty();
+        cycles(Duration.ofMinutes(2));
+        assertThat(node.executed).isNotEmpty();
+    }
+
+    @Test
+    void withoutStoredValuesThoseOfTheVariablesCountAsEarlier() throws IOException {
+        directory = Files.createDirectory(directory.resolve("empty"));
+        yaml = MISTAKE;
+        restart();
+        cycles(POLICY_GRACE);
+        assertThat(node.executed).isEmpty();
+        cycles(Duration.ofMinutes(2));
+        assertThat(node.executed).isNotEmpty();
+    }
+
+    @Test
+    void afterALossEverythingWaits() throws IOException {
+        directory = Files.createDirectory(directory.resolve("damaged"));
+        Files.writeString(directory.resolve(DataFolder.DATABASE), "no database".repeat(1000));
+        yaml = MISTAKE;
+        variables = MISTAKE;
+        restart();
+        cycles(Duration.ofMinutes(14));
+        assertThat(node.executed).isEmpty();
+        cycles(Duration.ofMinutes(3));
         assertThat(node.executed).isNotEmpty();
     }
 
