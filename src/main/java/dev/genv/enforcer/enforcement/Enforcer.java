@@ -132,7 +132,8 @@ public final class Enforcer {
         var fleet = history.remember(observe(processesToVerify(), age), workers::remembered);
         var leaving = terminations.leaving(history.observedAt());
         gate.compare(
-                config.policies().earlier(history.observedAt()), earlier -> earlier.check(fleet, leaving, gate::isDue));
+                config.policies().earlier(history.observedAt()),
+                earlier -> terminations.continued(earlier.check(fleet, leaving, gate::isDue), fleet));
         var plan = config.policy().check(fleet, leaving, gate::isDue);
         history.remember(plan, gate::isInForce);
         var review = terminations.review(plan, fleet, history, gate);

@@ -178,7 +178,12 @@ public final class Gate {
      * the mode of the service prevents the action, so that an audit shows what enforcement would do.
      */
     public boolean isInForce(Violation cause, Action action) {
-        return !(judge(cause, action, history.detached(cause), false) instanceof Verdict.Never);
+        return switch (judge(cause, action, history.detached(cause), false)) {
+            case Verdict.Never _ -> false;
+            // The time in which the earlier policy held it back is no time in which the user was to correct it.
+            case Verdict.Wait wait -> wait.because != WaitReason.POLICY_GRACE;
+            case Verdict.Now() -> true;
+        };
     }
 
     /**
@@ -308,7 +313,7 @@ public final class Gate {
     private record Earlier(Set<Target> asked, Duration left) {}
 
     /** Has the actions wait that one of the policies before changes does not ask for. */
-    void compare(List<EarlierPolicy> others, Function<Policy, Plan> check) {
+    void compare(List<EarlierPolicy> others, Function<Policy, List<PlannedAction>> check) {
         earlier = List.of();
         try {
             var compared = new ArrayList<Earlier>();
@@ -323,8 +328,8 @@ public final class Gate {
         }
     }
 
-    private Set<Target> asked(Plan plan) {
-        return plan.actions().stream()
+    private Set<Target> asked(List<PlannedAction> actions) {
+        return actions.stream()
                 .filter(planned -> planned.causes().stream().anyMatch(cause -> isInForce(cause, planned.action())))
                 .map(planned -> Target.of(planned.action()))
                 .collect(Collectors.toSet());
@@ -339,7 +344,7 @@ public final class Gate {
                 .map(its -> {
                     var grace = enforcement.grace().isZero() ? Duration.ZERO : history.left(cause, action, detached);
                     return new Verdict.Wait(
-                            grace.compareTo(its.left) > 0 ? grace : its.left,
+                            its.left.plus(grace),
                             WaitReason.POLICY_GRACE,
                             Outcome.SKIPPED_GRACE,
                             "the policy changed, and the earlier one does not ask for it");

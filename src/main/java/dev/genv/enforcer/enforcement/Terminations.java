@@ -11,6 +11,7 @@ import dev.genv.enforcer.enforcement.report.SavedState.SavedCycle;
 import dev.genv.enforcer.enforcement.report.SavedState.SavedKind;
 import dev.genv.enforcer.enforcement.report.ViolationRecord.WaitReason;
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.SnapshotPart;
@@ -106,6 +107,13 @@ public final class Terminations {
             var rest = since == null ? 0 : Math.min(now - until, most);
             var compliant = isCompliant && compliantSince == null ? Long.valueOf(now) : compliantSince;
             return new Termination(last, stage, at, elapsed(until) + rest, null, compliant);
+        }
+
+        /** Returns the violations for which the process was signalled and that it still causes. */
+        private Stream<Violation> continued(GpuProcess process, Plan plan) {
+            return plan.violations().stream()
+                    .filter(violation -> violation.processes().contains(process))
+                    .filter(violation -> hasCause(cause -> cause.key().equals(violation.key())));
         }
 
         private boolean hasCause(Predicate<Violation> which) {
@@ -283,6 +291,20 @@ public final class Terminations {
         return new Review(records, actions);
     }
 
+    /**
+     * Returns the actions of a plan, and SIGKILL for the signalled processes that still cause the violations for which they were signalled.
+     * Rules treat their memory as freed, so the plan may not contain them.
+     */
+    synchronized List<PlannedAction> continued(Plan plan, Fleet fleet) {
+        var actions = new ArrayList<>(plan.actions());
+        pending.forEach((target, its) -> fleet.host(target.host())
+                .flatMap(host -> host.process(target.id()))
+                .ifPresent(process -> actions.add(new PlannedAction(
+                        new Action.Terminate(target.host(), process, Signal.KILL),
+                        its.continued(process, plan).toList()))));
+        return actions;
+    }
+
     /** Whether a process gets SIGTERM first if it breaks rules later. */
     private boolean isForgotten(Termination its, Sighting sighting) {
         if (sighting.breaksRules()) {
@@ -362,10 +384,7 @@ public final class Terminations {
             Predicate<Violation> isDue = cause -> gate.judge(cause, kill) instanceof Verdict.Now;
             var planned = wanted.stream().filter(isDue).toList();
             // Rules treat its memory as freed, so the plan may not contain it, but it still runs.
-            var unplanned = plan.violations().stream()
-                    .filter(violation -> violation.processes().contains(process))
-                    .filter(violation -> known.hasCause(cause -> cause.key().equals(violation.key())))
-                    .filter(isDue);
+            var unplanned = known.continued(process, plan).filter(isDue);
             var causes = Stream.concat(planned.stream(), unplanned).distinct().toList();
             // The rules could check this process, even if another process or a device could not be observed.
             var isChecked = snapshot.has(SnapshotPart.PROCESSES, SnapshotPart.ENVIRONMENTS, SnapshotPart.ATTACHMENTS)

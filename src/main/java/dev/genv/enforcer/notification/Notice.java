@@ -82,12 +82,11 @@ public record Notice(
 
     /** A grace period may have several reasons one after the other; one warning is enough. */
     private static boolean isFirstWarning(ViolationRecord violation, ActionNote action) {
-        return isWarning(violation, action)
-                && violation.actions().stream()
-                                .filter(each -> each.target().equals(action.target()))
-                                .filter(each -> isWarning(violation, each))
-                                .count()
-                        == 1;
+        var ofTarget = violation.actions().stream()
+                .filter(each -> each.target().equals(action.target()))
+                .toList();
+        var before = ofTarget.lastIndexOf(action) - 1;
+        return isWarning(violation, action) && (before < 0 || !isWarning(violation, ofTarget.get(before)));
     }
 
     /** Whether the service held an action back that it will take. */

@@ -33,6 +33,7 @@ import org.junit.jupiter.api.Test;
 /** After a change of the policy, only what the policy before it asks for too is done for a while. */
 class PolicyGraceTest extends StoreFixture {
     private static final Duration POLICY_GRACE = Duration.ofMinutes(15);
+    private static final Duration GRACE = Duration.ofSeconds(30);
     private static final HostBuilder JOB = host().devices(2).with("env a on 0", "process 2 in a on 0");
     private static final String USUAL = "rules: {max-devices-per-user: enforce}\nmax_devices: {default: 2}\n";
     private static final String MISTAKE = USUAL.replace("default: 2", "default: 0");
@@ -65,7 +66,7 @@ class PolicyGraceTest extends StoreFixture {
 
     @BeforeEach
     void begin() throws IOException {
-        limits = new SafetyLimits(Duration.ofSeconds(30), Duration.ofSeconds(30), 0);
+        limits = new SafetyLimits(GRACE, Duration.ofSeconds(30), 0);
         restart();
         node.setSnapshot(JOB);
         cycles(Duration.ofMinutes(2));
@@ -99,7 +100,9 @@ class PolicyGraceTest extends StoreFixture {
         assertThat(next()).hasSize(2).allSatisfy(each -> {
             assertThat(each.because()).isEqualTo(WaitReason.POLICY_GRACE);
             assertThat(Duration.between(observed, each.notBefore()))
-                    .isBetween(POLICY_GRACE.minusSeconds(1), POLICY_GRACE.plusSeconds(1));
+                    .isBetween(
+                            POLICY_GRACE.plus(GRACE).minusSeconds(1),
+                            POLICY_GRACE.plus(GRACE).plusSeconds(1));
         });
         assertThat(only().actions())
                 .allSatisfy(note -> assertThat(note.outcome()).isEqualTo(Outcome.SKIPPED_GRACE))
@@ -118,7 +121,7 @@ class PolicyGraceTest extends StoreFixture {
     @Test
     void afterThatTimeTheNewPolicyApplies() {
         yaml = MISTAKE;
-        cycles(POLICY_GRACE);
+        cycles(POLICY_GRACE.plus(GRACE));
         assertThat(node.executed).isEmpty();
         cycle();
         cycle();
@@ -132,8 +135,42 @@ class PolicyGraceTest extends StoreFixture {
         yaml = MISTAKE + "max_memory: {default: 1g}\n";
         cycles(Duration.ofMinutes(5));
         assertThat(node.executed).isEmpty();
-        cycles(Duration.ofMinutes(1));
+        cycles(Duration.ofMinutes(2));
         assertThat(node.executed).isNotEmpty();
+    }
+
+    @Test
+    void aMistakeUsesUpNoGrace() {
+        yaml = MISTAKE;
+        cycles(Duration.ofMinutes(10));
+        yaml = USUAL;
+        cycles(Duration.ofMinutes(20));
+        yaml = MISTAKE;
+        cycles(Duration.ofMinutes(14));
+        yaml = USUAL;
+        cycles(Duration.ofMinutes(20));
+        yaml = MISTAKE;
+        cycle();
+        var observed = time.ticker().now();
+        assertThat(next()).isNotEmpty().allSatisfy(each -> assertThat(Duration.between(observed, each.notBefore()))
+                .isGreaterThan(POLICY_GRACE.plus(GRACE).minusSeconds(1)));
+    }
+
+    @Test
+    void anotherChangeContinuesATerminationForMemory() {
+        yaml = "rules: {max-memory-per-user: enforce}\nmax_memory: {default: 1g}\n";
+        node.setSnapshot(host().devices(2).with("process 3 uid 1003 on 0=1500mi"));
+        var isSignalled = false;
+        for (var i = 0; i < 100 && !isSignalled; i++) {
+            cycle();
+            isSignalled = !node.executed.isEmpty();
+        }
+        yaml += "max_devices: {default: 7}\n";
+        cycles(Duration.ofMinutes(14));
+        assertThat(node.executed)
+                .extracting(action -> ((Action.Terminate) action).signal())
+                .startsWith(Action.Signal.TERM, Action.Signal.KILL)
+                .containsOnlyOnce(Action.Signal.TERM);
     }
 
     @Test
@@ -236,7 +273,7 @@ class PolicyGraceTest extends StoreFixture {
         yaml = USUAL.replace("enforce}", "enforce, non-env-processes: enforce}");
         cycles(POLICY_GRACE);
         assertThat(node.executed).isEmpty();
-        cycles(Duration.ofMinutes(1));
+        cycles(Duration.ofMinutes(2));
         assertThat(node.executed).isNotEmpty();
     }
 
