@@ -55,9 +55,10 @@ final class PolicySource implements CurrentPolicy.Source, CycleListener {
         this(
                 settings.general().policyFile(),
                 RuleSettings.values(
-                        settings.rules(),
-                        settings.safety().exemptUsers(),
-                        settings.safety().exemptCgroups()),
+                                settings.rules(),
+                                settings.safety().exemptUsers(),
+                                settings.safety().exemptCgroups())
+                        .with(RuleSettings.others(settings.safety())),
                 settings.idleLimits(),
                 zone);
     }

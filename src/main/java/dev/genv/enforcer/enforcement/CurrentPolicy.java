@@ -103,12 +103,19 @@ public final class CurrentPolicy {
         remember(NOTHING, mark);
     }
 
-    /** Returns the policies that applied until changes of the last time. */
+    /**
+     * Returns the policies that applied until changes of the last time. One with other settings asks for nothing, because what was observed
+     * depends on the present ones.
+     */
     List<EarlierPolicy> earlier(long mark) {
         return earlier.stream()
                 .filter(its -> mark < its.until)
-                .map(its -> new EarlierPolicy(
-                        PolicyValues.of(its.values).policy(now.policy().idle()), Duration.ofNanos(its.until - mark)))
+                .map(its -> {
+                    var values = PolicyValues.of(its.values);
+                    var comparable = values.hasSettingsOf(now.values()) ? values : PolicyValues.NONE;
+                    return new EarlierPolicy(
+                            comparable.policy(now.policy().idle()), Duration.ofNanos(its.until - mark));
+                })
                 .toList();
     }
 

@@ -4,6 +4,7 @@ import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.policy.PolicyValues.Value.Exempt;
 import dev.genv.enforcer.policy.PolicyValues.Value.Mode;
 import dev.genv.enforcer.policy.PolicyValues.Value.Most;
+import dev.genv.enforcer.policy.PolicyValues.Value.Setting;
 import dev.genv.enforcer.policy.PolicyValues.Value.Unlimited;
 import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
@@ -43,14 +44,16 @@ public record PolicyValues(SortedMap<PolicyKey, Sourced> all) {
         GROUP_EXCEPTION,
         USER_EXCEPTION,
         EXEMPT_USER,
-        EXEMPT_CGROUP
+        EXEMPT_CGROUP,
+        /** A variable that no policy file has, and on which actions depend. */
+        SETTING
     }
 
     /**
      * The key of a value.
      *
-     * @param rule the name of the rule; empty for an exemption
-     * @param name of a user or a group, or the path of a cgroup; empty for a rule as a whole
+     * @param rule the name of the rule; empty for an exemption or a setting
+     * @param name of a user, a group or a variable, or the path of a cgroup; empty for a rule as a whole
      */
     public record PolicyKey(Kind kind, String rule, String name) implements Comparable<PolicyKey> {
         private static final Comparator<PolicyKey> ORDER = Comparator.comparing(PolicyKey::kind)
@@ -74,6 +77,7 @@ public record PolicyValues(SortedMap<PolicyKey, Sourced> all) {
                 case USER_EXCEPTION -> "exceptions.user " + name + "." + section;
                 case EXEMPT_USER -> "exempt.users." + name;
                 case EXEMPT_CGROUP -> "exempt.cgroups." + name;
+                case SETTING -> name;
             };
         }
     }
@@ -87,6 +91,8 @@ public record PolicyValues(SortedMap<PolicyKey, Sourced> all) {
         record Unlimited() implements Value {}
 
         record Exempt() implements Value {}
+
+        record Setting(String text) implements Value {}
     }
 
     /** A value, and where it is from: a variable, or a place in the file. */
@@ -156,6 +162,7 @@ public record PolicyValues(SortedMap<PolicyKey, Sourced> all) {
         return switch (key.kind) {
             case MODE -> RuleMode.find(text).map(Mode::new);
             case EXEMPT_USER, EXEMPT_CGROUP -> Optional.of(new Exempt());
+            case SETTING -> Optional.of(new Setting(text));
             default ->
                 text.equals(UNLIMITED)
                         ? Optional.of(new Unlimited())
@@ -200,10 +207,23 @@ public record PolicyValues(SortedMap<PolicyKey, Sourced> all) {
                 .toList();
     }
 
+    /** Whether other values have the same settings, which no file has. */
+    public boolean hasSettingsOf(PolicyValues others) {
+        return settings().equals(others.settings());
+    }
+
+    private Map<String, String> settings() {
+        return named(Kind.SETTING, PolicyKey::name, _ -> true);
+    }
+
     /** Returns where each value is from, by its place in the file. */
     public Map<String, String> sources() {
         var sources = new LinkedHashMap<String, String>();
-        all.forEach((key, its) -> sources.put(key.path(), its.origin));
+        all.forEach((key, its) -> {
+            if (key.kind != Kind.SETTING) {
+                sources.put(key.path(), its.origin);
+            }
+        });
         return sources;
     }
 
@@ -238,6 +258,7 @@ public record PolicyValues(SortedMap<PolicyKey, Sourced> all) {
                 Rules.find(key.rule).map(rule -> rule.limitText(limit)).orElse(String.valueOf(limit));
             case Unlimited() -> UNLIMITED;
             case Exempt() -> "exempt";
+            case Setting(var text) -> text;
         };
     }
 }

@@ -13,6 +13,9 @@ import dev.genv.enforcer.enforcement.report.ViolationRecord.WaitReason;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.PolicyInForce;
 import dev.genv.enforcer.policy.PolicyValues;
+import dev.genv.enforcer.policy.PolicyValues.Kind;
+import dev.genv.enforcer.policy.PolicyValues.PolicyKey;
+import dev.genv.enforcer.policy.PolicyValues.Text;
 import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
 import dev.genv.enforcer.policyfile.PolicyReader;
 import dev.genv.enforcer.policyfile.PolicyReader.InvalidPolicyException;
@@ -42,6 +45,7 @@ class PolicyGraceTest extends StoreFixture {
     /** What the variables have in the form of the file. */
     private String variables = USUAL;
 
+    private String idleAfter = "PT4H";
     private Duration policyGrace = POLICY_GRACE;
 
     @Override
@@ -55,10 +59,12 @@ class PolicyGraceTest extends StoreFixture {
         return new PolicyInForce(values.policy(IdleLimits.DEFAULT), values, List.of(), Optional.empty());
     }
 
-    private static PolicyValues values(String yaml, Instant at) {
+    private PolicyValues values(String yaml, Instant at) {
         try {
+            var settings = PolicyValues.of(List.of(
+                    new Text(new PolicyKey(Kind.SETTING, "", "GENV_ENFORCER_IDLE_AFTER"), idleAfter)));
             return PolicyReader.read(yaml.getBytes(StandardCharsets.UTF_8), ZoneOffset.UTC)
-                    .at(at, PolicyValues.NONE);
+                    .at(at, settings);
         } catch (InvalidPolicyException e) {
             throw new IllegalStateException(e);
         }
@@ -286,6 +292,22 @@ class PolicyGraceTest extends StoreFixture {
         restart();
         cycles(Duration.ofMinutes(4));
         assertThat(node.executed).isEmpty();
+        cycles(Duration.ofMinutes(3));
+        assertThat(node.executed).isNotEmpty();
+    }
+
+    @Test
+    void afterARestartWithAnotherSettingEverythingWaits() throws IOException {
+        directory = Files.createDirectory(directory.resolve("empty"));
+        yaml = MISTAKE;
+        variables = MISTAKE;
+        restart();
+        cycle();
+        idleAfter = "PT1H";
+        restart();
+        cycles(Duration.ofMinutes(14));
+        assertThat(node.executed).isEmpty();
+        assertThat(changes()).containsExactly(List.of("GENV_ENFORCER_IDLE_AFTER: PT4H -> PT1H (the earlier policy)"));
         cycles(Duration.ofMinutes(3));
         assertThat(node.executed).isNotEmpty();
     }

@@ -72,6 +72,23 @@ public final class RuleSettings {
         return new PolicyValues(values);
     }
 
+    /** Returns the variables that no policy file has, and on which it depends whom the rules concern. */
+    public static PolicyValues others(SafetySettings safety) {
+        var values = new TreeMap<PolicyKey, Sourced>();
+        Map.of(
+                        "IDLE_AFTER", safety.idleAfter(),
+                        "IDLE_UTILIZATION", safety.idleUtilization(),
+                        "PROTECTED_EXECUTABLES", safety.protectedExecutables(),
+                        "OVERWRITTEN_ENVIRON", safety.overwrittenEnviron())
+                .forEach((name, value) -> {
+                    var variable = "GENV_ENFORCER_" + name;
+                    values.put(
+                            new PolicyKey(Kind.SETTING, "", variable),
+                            new Sourced(new Value.Setting(value.toString()), variable));
+                });
+        return new PolicyValues(values);
+    }
+
     private static void put(
             Map<PolicyKey, Sourced> values, Kind kind, RuleDefinition rule, String name, int most, String variable) {
         values.put(new PolicyKey(kind, rule.name(), name), new Sourced(new Value.Most(most), variable));
