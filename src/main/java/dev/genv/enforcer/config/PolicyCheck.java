@@ -5,11 +5,10 @@ import dev.genv.enforcer.config.settings.SettingKind;
 import dev.genv.enforcer.config.settings.Variables;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.policy.PolicyDocument;
-import dev.genv.enforcer.policyfile.PolicyReader;
+import dev.genv.enforcer.policyfile.PolicyFile;
 import dev.genv.enforcer.policyfile.PolicyReader.InvalidPolicyException;
 import dev.genv.enforcer.policyfile.PolicyReader.PolicyError;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.time.ZoneId;
@@ -26,8 +25,8 @@ import java.util.stream.Stream;
 record PolicyCheck(int exitCode, String text) {
     static PolicyCheck of(Path file, Variables variables, Instant now, ZoneId zone) {
         PolicyDocument document;
-        try (var content = Files.newInputStream(file)) {
-            document = PolicyReader.read(content.readNBytes(PolicyReader.LARGEST + 1), zone);
+        try {
+            document = new PolicyFile(file.toAbsolutePath(), zone).current();
         } catch (InvalidPolicyException e) {
             return new PolicyCheck(
                     1,

@@ -104,14 +104,21 @@ public record FileTree(Path root, @Nullable Set<Path> folders) {
             // Only links are links, and the root: /proc/1/root is one.
             var options = step == Step.LINK ? new LinkOption[] {LinkOption.NOFOLLOW_LINKS} : new LinkOption[0];
             var attributes = Files.readAttributes(at, "unix:uid,mode", options);
-            var uid = Integer.toUnsignedLong((int) requireNonNull(attributes.get("uid")));
+            check(
+                    step,
+                    at,
+                    Integer.toUnsignedLong((int) requireNonNull(attributes.get("uid"))),
+                    (int) requireNonNull(attributes.get("mode")));
+        }
+
+        /** Rejects what has this owner and mode at a step of a path. */
+        public void check(Step step, Path at, long uid, int mode) throws UntrustedException {
             if (!uids.contains(uid)) {
                 throw new UntrustedException("%s belongs to user %d".formatted(at, uid));
             }
             if (step == Step.LINK) {
                 return; // a link has no permissions
             }
-            var mode = (int) requireNonNull(attributes.get("mode"));
             // In a sticky directory users cannot replace files of others. In the file's own directory they could add
             // files.
             var stickyIsFine = step == Step.FOLDER_ABOVE;

@@ -22,6 +22,7 @@ public final class WatchedFile<T> {
 
     private final Locator locator;
     private final int largest;
+    private final StatusCheck check;
     private final Parser<T> parser;
     private @Nullable FileStatus lastStatus;
     private @Nullable T content;
@@ -33,13 +34,24 @@ public final class WatchedFile<T> {
 
     /** @param locator called for each access, because the place of the file may change */
     public WatchedFile(Locator locator, int largest, Parser<T> parser) {
+        this(locator, largest, (_, _) -> {}, parser);
+    }
+
+    /** @param check called for the opened file before it is read, because the file at the path may be exchanged */
+    public WatchedFile(Locator locator, int largest, StatusCheck check, Parser<T> parser) {
         this.locator = locator;
         this.largest = largest;
+        this.check = check;
         this.parser = parser;
     }
 
     public interface Locator {
         Path locate() throws IOException;
+    }
+
+    /** An exception tells why a file must not be read. */
+    public interface StatusCheck {
+        void check(Path path, FileStatus status) throws IOException;
     }
 
     /** An exception tells why the bytes are invalid. */
@@ -81,6 +93,7 @@ public final class WatchedFile<T> {
         var path = locator.locate();
         try (var file = open(path)) {
             var status = file.status(); // before it is read: what is written later is a change
+            check.check(path, status);
             if (content == null || !status.equals(lastStatus)) {
                 if (when != null && isRecent(status, when)) {
                     return Optional.empty();

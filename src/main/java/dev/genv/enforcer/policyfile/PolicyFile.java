@@ -25,21 +25,28 @@ public final class PolicyFile {
 
     public PolicyFile(Path path, ZoneId zone) {
         this.path = path;
-        file = new WatchedFile<>(this::locate, PolicyReader.LARGEST, bytes -> Content.of(bytes, zone));
+        file = new WatchedFile<>(
+                this::locate,
+                PolicyReader.LARGEST,
+                (at, status) ->
+                        TrustedOwners.ofThisService().check(Step.FILE, at, status.uid(), status.mode()),
+                bytes -> Content.of(bytes, zone));
     }
 
     /** What a file has, so that an invalid one is read once, too. */
     private record Content(
-            @Nullable PolicyDocument document, @Nullable InvalidPolicyException error) {
+            @Nullable PolicyDocument document, @Nullable IOException error) {
         static Content of(byte[] bytes, ZoneId zone) {
             try {
                 return new Content(PolicyReader.read(bytes, zone), null);
             } catch (InvalidPolicyException e) {
                 return new Content(null, e);
+            } catch (RuntimeException | StackOverflowError e) { // the service continues with the last valid content
+                return new Content(null, new IOException("it cannot be read: " + e, e));
             }
         }
 
-        PolicyDocument get() throws InvalidPolicyException {
+        PolicyDocument get() throws IOException {
             if (error != null) {
                 throw error;
             }
@@ -71,10 +78,14 @@ public final class PolicyFile {
         });
     }
 
-    /** Kubernetes gives the folder of a ConfigMap mode 0777, and mounts it so that nobody can write there. */
+    /**
+     * Kubernetes gives the folder of a ConfigMap mode 0777, and mounts it so that nobody can write there. The file system of the root may only
+     * look read-only to this service, for example with {@code ProtectSystem=strict} of systemd.exec(5).
+     */
     private static boolean isFolderOfAVolume(Step step, Path at, TrustedOwners owners) throws IOException {
         return (step == Step.FOLDER || step == Step.FOLDER_ABOVE)
                 && owners.uids().contains(Integer.toUnsignedLong((int) Files.getAttribute(at, "unix:uid")))
+                && !Files.getAttribute(at, "unix:dev").equals(Files.getAttribute(at.getRoot(), "unix:dev"))
                 && Files.getFileStore(at).isReadOnly();
     }
 }

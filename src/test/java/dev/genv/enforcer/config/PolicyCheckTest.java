@@ -8,11 +8,14 @@ import dev.genv.enforcer.config.settings.Variables;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Instant;
 import java.time.ZoneId;
+import java.time.ZoneOffset;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -56,6 +59,25 @@ class PolicyCheckTest {
         assertThat(check("a: 1\nb: 2\n")).isEqualTo(new PolicyCheck(1, """
                         line 1, column 1: a: there is no such key; these are: rules, max_devices, max_memory, exceptions, hours, exempt
                         line 2, column 1: b: there is no such key; these are: rules, max_devices, max_memory, exceptions, hours, exempt"""));
+    }
+
+    @Test
+    void checksTheOwnerAndTheModeAsTheServiceDoes() throws Exception {
+        check("{}");
+        var file = folder.resolve("policy.yaml");
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-rw-rw-"));
+        assertThat(check("{}")).isEqualTo(new PolicyCheck(1, file + ": others can write " + file));
+    }
+
+    @Test
+    @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void aNamedPipeIsRefused() throws Exception {
+        var pipe = folder.resolve("pipe");
+        assertThat(new ProcessBuilder("mkfifo", "-m", "600", pipe.toString()).start().waitFor())
+                .isZero();
+        var check = PolicyCheck.of(pipe, new Variables(Map.of()), Instant.EPOCH, ZoneOffset.UTC);
+        assertThat(check.exitCode()).isEqualTo(1);
+        assertThat(check.text()).contains("regular file");
     }
 
     @Test
