@@ -16,7 +16,7 @@ import dev.genv.enforcer.policy.Rules;
 import java.io.IOException;
 import java.io.StringReader;
 import java.nio.ByteBuffer;
-import java.nio.charset.CharacterCodingException;
+import java.nio.CharBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.DateTimeException;
 import java.time.DayOfWeek;
@@ -41,6 +41,7 @@ import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.yaml.snakeyaml.LoaderOptions;
@@ -52,6 +53,7 @@ import org.yaml.snakeyaml.nodes.MappingNode;
 import org.yaml.snakeyaml.nodes.Node;
 import org.yaml.snakeyaml.nodes.ScalarNode;
 import org.yaml.snakeyaml.nodes.SequenceNode;
+import org.yaml.snakeyaml.reader.StreamReader;
 
 /** Reads a policy in YAML. Every error is reported with its line and column. */
 public final class PolicyReader {
@@ -61,6 +63,8 @@ public final class PolicyReader {
     private static final int DEEPEST = 16;
     private static final int LONGEST = 1000;
     private static final int MOST_ERRORS = 100;
+    /** PATH_MAX of limits.h. */
+    private static final int LONGEST_CGROUP = 4096;
     private static final String REFERRED = "anchors and aliases are not supported";
     private static final List<String> DAYS = List.of("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun");
 
@@ -112,7 +116,11 @@ public final class PolicyReader {
 
     /** Whether a text is the path of a cgroup below the root. */
     public static boolean isCgroup(String text) {
-        return text.matches("(?:/(?!\\.{1,2}(?:/|$))[^/\\p{Cntrl}]+)+/?");
+        if (text.length() < 2 || text.length() > LONGEST_CGROUP || !text.startsWith("/")) {
+            return false;
+        }
+        return Stream.of(text.substring(1).replaceFirst("/$", "").split("/", -1))
+                .allMatch(name -> name.matches("[^\\p{Cntrl}]+") && !name.equals(".") && !name.equals(".."));
     }
 
     /**
@@ -155,14 +163,25 @@ public final class PolicyReader {
             if (bytes.length > LARGEST) {
                 throw new YAMLException("it is longer than %d bytes".formatted(LARGEST));
             }
-            var text = StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes));
-            var root = new Yaml(options).compose(new StringReader(text.toString()));
+            var chars = CharBuffer.allocate(bytes.length);
+            var decoded = StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes), chars, true);
+            var text = chars.flip().toString();
+            if (decoded.isError()) {
+                errorAfter(text, "it is not UTF-8");
+                return Optional.empty();
+            }
+            var special = IntStream.iterate(0, at -> at < text.length(), at -> text.offsetByCodePoints(at, 1))
+                    .filter(at -> !StreamReader.isPrintable(text.codePointAt(at)))
+                    .findFirst();
+            if (special.isPresent()) {
+                errorAfter(text.substring(0, special.getAsInt()), "this control character is not permitted");
+                return Optional.empty();
+            }
+            var root = new Yaml(options).compose(new StringReader(text));
             if (root == null) {
                 throw new YAMLException("it has no content; {} is a policy without values");
             }
             return Optional.of(root);
-        } catch (CharacterCodingException e) {
-            error(null, "", "it is not UTF-8");
         } catch (MarkedYAMLException e) {
             var mark = e.getProblemMark() == null ? e.getContextMark() : e.getProblemMark();
             error(mark, "", "no YAML: " + e.getProblem());
@@ -173,10 +192,20 @@ public final class PolicyReader {
     }
 
     private void error(@Nullable Mark mark, String path, String reason) {
+        error(new PolicyError(
+                mark == null ? 1 : mark.getLine() + 1, mark == null ? 1 : mark.getColumn() + 1, path, reason));
+    }
+
+    /** Reports an error directly after the begin of a text. */
+    private void errorAfter(String begin, String reason) {
+        var line = 1 + (int) begin.chars().filter(each -> each == '\n').count();
+        error(new PolicyError(line, begin.length() - begin.lastIndexOf('\n'), "", reason));
+    }
+
+    private void error(PolicyError error) {
         errorCount++;
         if (errors.size() < MOST_ERRORS) {
-            var line = mark == null ? 1 : mark.getLine() + 1;
-            errors.add(new PolicyError(line, mark == null ? 1 : mark.getColumn() + 1, path, reason));
+            errors.add(error);
         }
     }
 

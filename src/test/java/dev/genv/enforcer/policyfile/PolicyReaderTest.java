@@ -14,6 +14,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 class PolicyReaderTest {
@@ -189,7 +190,8 @@ class PolicyReaderTest {
                 Arguments.of("a: *b", "line 1, column 4: no YAML: found undefined alias b"),
                 Arguments.of("{}\n---\n{}", "line 2, column 1: no YAML: but found another document"),
                 Arguments.of("[".repeat(1000), "line 1, column 1: Nesting Depth exceeded max 16"),
-                Arguments.of("\u0000", "line 1, column 1: special characters are not allowed"));
+                Arguments.of("{}\n# \u0007", "line 2, column 3: this control character is not permitted"),
+                Arguments.of("\u0000", "line 1, column 1: this control character is not permitted"));
     }
 
     @ParameterizedTest
@@ -221,6 +223,32 @@ class PolicyReaderTest {
         assertThat(errors(new byte[PolicyReader.LARGEST + 1]))
                 .containsExactly("line 1, column 1: it is longer than 262144 bytes");
         assertThat(errors(new byte[] {(byte) 0xff})).containsExactly("line 1, column 1: it is not UTF-8");
+        assertThat(errors(new byte[] {'{', '}', '\n', '#', (byte) 0xff}))
+                .containsExactly("line 2, column 2: it is not UTF-8");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "/a, true",
+        "/a.slice/b.service/, true",
+        "/..a/.b, true",
+        "/, false",
+        "//, false",
+        "/a//b, false",
+        "/a/../b, false",
+        "/a/., false",
+        "a, false",
+        "'', false",
+        "'/a\n', false"
+    })
+    void cgroups(String text, boolean isValid) {
+        assertThat(PolicyReader.isCgroup(text)).isEqualTo(isValid);
+    }
+
+    @Test
+    void aLongPathOfACgroupIsRefusedWithoutRecursion() {
+        assertThat(PolicyReader.isCgroup("/a".repeat(2000))).isTrue();
+        assertThat(errors("exempt: {cgroups: [%s]}".formatted("/a".repeat(100_000)))).hasSize(1);
     }
 
     @Test
