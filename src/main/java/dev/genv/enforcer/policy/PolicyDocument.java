@@ -114,28 +114,29 @@ public record PolicyDocument(PolicyValues values, List<Hours> hours, List<Policy
 
     /** Returns the values at a time: those of this document take the place of others with the same key. */
     public PolicyValues at(Instant time, PolicyValues base) {
-        var values = base.with(this.values);
-        for (var each : hours) {
-            if (each.spans(time, zone).anyMatch(span -> span.contains(time))) {
-                values = values.with(each.values);
-            }
-        }
-        for (var each : exceptions) {
-            if (each.span().contains(time)) {
-                values = values.with(each.values());
-            }
-        }
-        return values;
+        var all = new TreeMap<>(base.all());
+        all.putAll(values.all());
+        hours.stream()
+                .filter(each -> each.spans(time, zone).anyMatch(span -> span.contains(time)))
+                .forEach(each -> all.putAll(each.values.all()));
+        exceptions.stream()
+                .filter(each -> each.span().contains(time))
+                .forEach(each -> all.putAll(each.values().all()));
+        return new PolicyValues(all);
     }
 
-    /** Returns the next change after a time; empty if there is none. */
+    /** Returns the next begin or end that changes values; empty if there is none. */
     public Optional<NextChange> next(Instant time, PolicyValues base) {
+        var present = at(time, base);
         return Stream.concat(
                         hours.stream().flatMap(each -> each.spans(time, zone)),
                         exceptions.stream().map(PolicyException::span))
                 .flatMap(span -> Stream.of(span.begin, span.end))
                 .filter(time::isBefore)
-                .min(Instant::compareTo)
-                .map(next -> new NextChange(next, at(time, base).changes(at(next, base))));
+                .distinct()
+                .sorted()
+                .map(next -> new NextChange(next, present.changes(at(next, base))))
+                .filter(next -> !next.changes.isEmpty())
+                .findFirst();
     }
 }

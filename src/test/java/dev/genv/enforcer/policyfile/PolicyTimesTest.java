@@ -121,4 +121,17 @@ class PolicyTimesTest {
         assertThat(exception("until: 2026-12-01").next(at("2026-12-02T00:00:00"), PolicyValues.NONE))
                 .isEmpty();
     }
+
+    @Test
+    void theNextChangeIsOneThatChangesSomething() throws Exception {
+        var document = PolicyReaderTest.read("""
+                max_devices: {default: 2}
+                exceptions: [{user: bob, max_devices: 8, until: 2026-12-03}]
+                hours: [{days: Mon-Sun, from: "20:00", to: "08:00", max_devices: {default: 2}}]
+                """);
+        assertThat(document.next(at("2026-12-01T12:00:00"), PolicyValues.NONE))
+                .contains(new NextChange(
+                        at("2026-12-04T00:00:00"),
+                        java.util.List.of("exceptions.user bob.max_devices: 8 -> unset")));
+    }
 }

@@ -6,14 +6,15 @@ import dev.genv.enforcer.api.security.ApiException;
 import dev.genv.enforcer.genv.GenvJson;
 import dev.genv.enforcer.genv.SnapshotJson;
 import dev.genv.enforcer.genv.UnreadableException;
+import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.PolicyInForce;
 import dev.genv.enforcer.policy.PolicyValues;
 import dev.genv.enforcer.policy.PolicyValues.Kind;
 import dev.genv.enforcer.policy.PolicyValues.PolicyKey;
 import dev.genv.enforcer.policy.PolicyValues.Sourced;
 import dev.genv.enforcer.policy.PolicyValues.Value;
-import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import dev.genv.enforcer.policy.Rules;
@@ -59,8 +60,8 @@ final class PlanRequest {
     }
 
     /** Returns the policy at this time, for which the same counts as idle as for the running one; empty if the body has none. */
-    Optional<Policy> policy(IdleLimits idle, Instant now) {
-        return body.has("policy") ? Optional.of(readPolicy(body.path("policy"), idle, now)) : Optional.empty();
+    Optional<Policy> policy(PolicyInForce running, Instant now) {
+        return body.has("policy") ? Optional.of(readPolicy(body.path("policy"), running, now)) : Optional.empty();
     }
 
     Optional<List<Snapshot>> snapshots() {
@@ -107,15 +108,24 @@ final class PlanRequest {
     }
 
     /** Reads a policy that stands alone: a rule that it does not name is off, but for limits. JSON is YAML. */
-    private static Policy readPolicy(JsonNode policy, IdleLimits idle, Instant now) {
+    private static Policy readPolicy(JsonNode policy, PolicyInForce running, Instant now) {
         var json = policy.toString().getBytes(StandardCharsets.UTF_8);
         if (json.length > LARGEST_POLICY) {
             throw new ApiException(413, "policy is longer than %d bytes".formatted(LARGEST_POLICY));
         }
         try {
-            return PolicyReader.read(json, ZoneId.systemDefault())
-                    .at(now, LIMITS_ENFORCED)
-                    .policy(idle);
+            var values = PolicyReader.read(json, ZoneId.systemDefault()).at(now, LIMITS_ENFORCED);
+            for (var kind : List.of(Kind.EXEMPT_USER, Kind.EXEMPT_CGROUP)) {
+                var others = new ArrayList<>(values.names(kind));
+                others.removeAll(running.values().names(kind));
+                if (!others.isEmpty()) {
+                    throw new ApiException(
+                            400,
+                            "policy.exempt has %s, whom the running policy does not exempt; the snapshots show who is exempt"
+                                    .formatted(SafeText.escape(others.getFirst())));
+                }
+            }
+            return values.policy(running.policy().idle());
         } catch (InvalidPolicyException e) {
             throw new ApiException(
                     400,

@@ -13,8 +13,11 @@ import dev.genv.enforcer.enforcement.host.ServiceMode;
 import dev.genv.enforcer.enforcement.report.ViolationRecord.ActionNote.Target;
 import dev.genv.enforcer.genv.BoundedOutput;
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.Problem;
+import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Plan;
+import dev.genv.enforcer.policy.Plan.HostProblem;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.Violation;
 import io.vertx.ext.web.RoutingContext;
@@ -79,7 +82,7 @@ public class PlanResource {
 
     /** The running policy is that of the service, with its mode; another one is judged as if the service enforced it. */
     PlanView check(PlanRequest request) {
-        var other = request.policy(config.policy().idle(), Instant.now());
+        var other = request.policy(config.policies().get(), Instant.now());
         var policy = other.orElseGet(config::policy);
         var audits = other.isEmpty() && config.mode() == ServiceMode.AUDIT;
         var fleet = request.snapshots()
@@ -120,9 +123,10 @@ public class PlanResource {
     /**
      * The result of a plan request.
      *
+     * @param unknownLimits the users whose limit is unknown, and who may exceed it
      * @param actions the actions that would be executed
      */
-    public record PlanView(List<Found> violations, List<Planned> actions) {
+    public record PlanView(List<Found> violations, List<String> unknownLimits, List<Planned> actions) {
 
         /** A violation that is not recorded. */
         public record Found(
@@ -177,6 +181,12 @@ public class PlanResource {
         static PlanView of(Plan plan, Predicate<PlannedAction> executed) {
             return new PlanView(
                     plan.violations().stream().map(Found::of).toList(),
+                    plan.problems().stream()
+                            .map(HostProblem::problem)
+                            .filter(problem -> problem.code() == ProblemCode.QUOTA_UNDECIDED)
+                            .map(Problem::detail)
+                            .distinct()
+                            .toList(),
                     plan.actions().stream().filter(executed).map(Planned::of).toList());
         }
     }

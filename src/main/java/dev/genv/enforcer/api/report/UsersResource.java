@@ -34,6 +34,7 @@ import jakarta.ws.rs.core.MediaType;
 import java.time.LocalDateTime;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -202,14 +203,25 @@ public class UsersResource {
         }
 
         Stream<Match> match(String limited) {
-            return environments.values().stream()
-                    .map(each -> Limits.match(
-                            limited, user, each.uid(), snapshot.details().accounts()));
+            return uids().map(uid -> Limits.match(
+                    limited, user, uid, snapshot.details().accounts()));
         }
 
         Stream<Match> isIn(String group) {
-            return environments.values().stream()
-                    .map(each -> snapshot.details().accounts().isIn(group, user, each.uid()));
+            return uids().map(uid -> snapshot.details().accounts().isIn(group, user, uid));
+        }
+
+        /** Returns the uids of the account, of the environments and of the processes. */
+        private Stream<Long> uids() {
+            return Stream.of(
+                            snapshot.details().accounts().uidOf(user).stream(),
+                            environments.values().stream().map(Environment::uid),
+                            snapshot.processes().stream()
+                                    .filter(process -> user.equals(users.of(process)))
+                                    .map(GpuProcess::owner))
+                    .flatMap(Function.identity())
+                    .filter(Objects::nonNull)
+                    .distinct();
         }
 
         Stream<AttachedView> devices() {

@@ -95,6 +95,21 @@ class PlanResourceTest {
     }
 
     @Test
+    void refusesAnExemptionThatTheRunningPolicyHasNot() {
+        plan("{\"exempt\": {\"users\": [\"svc\"]}}", SNAPSHOTS)
+                .statusCode(400)
+                .body("detail", containsString("policy.exempt has svc"));
+    }
+
+    @Test
+    void namesTheUsersWhoseLimitIsUnknown() {
+        plan("{\"max_devices\": {\"default\": 1, \"groups\": {\"phd\": 0}}}", SNAPSHOTS)
+                .statusCode(200)
+                .body("unknown_limits", contains(containsString("It is unknown which limit user raz has")))
+                .body("violations", hasSize(0));
+    }
+
+    @Test
     void refusesAPolicyThatIsTooLong() {
         var users =
                 IntStream.range(0, 3000).mapToObj("\"user%d\": 1"::formatted).collect(Collectors.joining(","));

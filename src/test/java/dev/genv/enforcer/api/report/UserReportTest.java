@@ -99,6 +99,17 @@ class UserReportTest {
     }
 
     @Test
+    void aLimitOfAUidIsThatOfItsUserWithoutAnEnvironment() {
+        observe(host("gpu-1").devices(4).with("process 7 uid 1003 account raz on 1"));
+        var limited = KnownRules.policy(
+                Map.of(KnownRules.MAX_DEVICES_PER_USER, RuleMode.ENFORCE), new Limits(2, Map.of("+1003", 5)));
+        assertThat(UserView.of("raz", limited, registry, enforcer.latest())
+                        .orElseThrow()
+                        .deviceLimit())
+                .isEqualTo(5);
+    }
+
+    @Test
     void listsTheProcessesOfTheEnvironmentsAndOfTheUids() {
         two.setSnapshot(host("gpu-2").devices(4).with(process(6).uid(1003).uses(0))); // another user's uid there
         observe(host("gpu-1")
