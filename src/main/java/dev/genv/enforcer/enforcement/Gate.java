@@ -45,7 +45,6 @@ import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Decides whether an action that a rule asks for happens. Each reason against it is one method, in the order in which they are checked, and
@@ -198,6 +197,7 @@ public final class Gate {
     /** 1. Protected processes and those of exempt users are never terminated, nor those that may be an exempt user's. */
     private static Optional<Verdict> immune(Action action) {
         return Optional.ofNullable(action.immunity())
+                .filter(immunity -> immunity.kind() != Immunity.Kind.EXEMPT_BEFORE) // it waits, see policyGrace
                 .map(immunity -> new Verdict.Never(
                         immunity.kind() == Immunity.Kind.PROTECTED ? Outcome.SKIPPED_PROTECTED : Outcome.SKIPPED_EXEMPT,
                         immunity.reason()));
@@ -335,16 +335,20 @@ public final class Gate {
                 .collect(Collectors.toSet());
     }
 
-    /** 9. The policy just became stricter: an action waits that an earlier one does not ask for. */
+    /** 9. The policy just became stricter: an action waits that an earlier one does not ask for, because of its values or exemptions. */
     private Optional<Verdict> policyGrace(Violation cause, Action action, Set<HostDevice> detached) {
         var target = Target.of(action);
+        var immunity = action.immunity();
+        var wasExempt = immunity != null && immunity.kind() == Immunity.Kind.EXEMPT_BEFORE;
         return earlier.stream()
-                .filter(its -> !its.asked.contains(target))
+                .filter(its -> wasExempt || !its.asked.contains(target))
+                .map(Earlier::left)
                 .findFirst()
-                .map(its -> {
+                .or(() -> wasExempt ? Optional.of(Duration.ZERO) : Optional.empty())
+                .map(rest -> {
                     var grace = enforcement.grace().isZero() ? Duration.ZERO : history.left(cause, action, detached);
                     return new Verdict.Wait(
-                            its.left.plus(grace),
+                            rest.plus(grace),
                             WaitReason.POLICY_GRACE,
                             Outcome.SKIPPED_GRACE,
                             "the policy changed, and the earlier one does not ask for it");

@@ -227,6 +227,8 @@ public record GpuProcess(
             PROTECTED,
             /** The process belongs to an exempt user. */
             EXEMPT,
+            /** The process belongs to a user who was exempt until the policy changed, a moment ago. */
+            EXEMPT_BEFORE,
             /** It is unknown whether the process belongs to an exempt user. */
             PERHAPS_EXEMPT,
             /** Another allocator runs the process, so no rule concerns it; or perhaps it does. */

@@ -49,8 +49,13 @@ public final class ConfiguredUsers {
      *
      * @param setting the variable
      * @param isExempt whether the setting protects the user; otherwise it limits what the user may do
+     * @param isEarlier whether only the policy before a change has the user
      */
-    public record ConfiguredUser(String user, String setting, boolean isExempt) {}
+    public record ConfiguredUser(String user, String setting, boolean isExempt, boolean isEarlier) {
+        public ConfiguredUser(String user, String setting, boolean isExempt) {
+            this(user, setting, isExempt, false);
+        }
+    }
 
     /**
      * What the name service answered.
@@ -213,28 +218,43 @@ public final class ConfiguredUsers {
         found.forEach((user, its) -> answers.put(user, new Answer(now - NameService.HOUR, its, null)));
     }
 
-    /** The exempt users of one machine, by its accounts. */
-    public record ExemptUsers(List<String> users, Accounts accounts) {
+    /**
+     * The exempt users of one machine, by its accounts.
+     *
+     * @param earlier those whom only the policy before a change exempts
+     */
+    public record ExemptUsers(List<String> users, List<String> earlier, Accounts accounts) {
         public static final ExemptUsers NONE = new ExemptUsers(List.of(), Accounts.NONE);
 
         public ExemptUsers {
             users = List.copyOf(users);
+            earlier = List.copyOf(earlier);
         }
 
-        /** Returns why a process of this real uid is never terminated; null if it may be. */
+        public ExemptUsers(List<String> users, Accounts accounts) {
+            this(users, List.of(), accounts);
+        }
+
+        /** Returns why a process of this real uid is not terminated; null if it may be. */
         @Nullable
         Immunity immunity(@Nullable Long uid) {
+            var present = immunity(users, uid, Immunity.Kind.EXEMPT, "is exempt");
+            return present == null
+                    ? immunity(earlier, uid, Immunity.Kind.EXEMPT_BEFORE, "was exempt until the policy changed")
+                    : present;
+        }
+
+        private @Nullable Immunity immunity(List<String> users, @Nullable Long uid, Immunity.Kind kind, String why) {
             Immunity perhaps = null;
             for (var user : users) {
                 switch (accounts.match(user, uid)) {
                     case YES -> {
-                        return new Immunity(
-                                Immunity.Kind.EXEMPT, "it belongs to uid %d, which is exempt".formatted(uid));
+                        return new Immunity(kind, "it belongs to uid %d, which %s".formatted(uid, why));
                     }
                     case UNKNOWN ->
                         perhaps = new Immunity(
                                 Immunity.Kind.PERHAPS_EXEMPT,
-                                "it is unknown whether it belongs to user %s, who is exempt".formatted(user));
+                                "it is unknown whether it belongs to user %s, who %s".formatted(user, why));
                     case NO -> {}
                 }
             }
@@ -258,6 +278,9 @@ public final class ConfiguredUsers {
                     .map(_ -> new Immunity(
                             Immunity.Kind.PERHAPS_EXEMPT,
                             "it is unknown whether its live processes belong to exempt users"))
+                    .or(() -> all.stream()
+                            .filter(its -> its.kind() == Immunity.Kind.EXEMPT_BEFORE)
+                            .findFirst())
                     .orElse(
                             all.isEmpty()
                                     ? null

@@ -270,7 +270,7 @@ public final class Observer {
 
     private ImmunityRules immunity(HostFacts facts, Findings findings) {
         return ImmunityRules.of(
-                new ExemptUsers(settings.allExemptUsers(), accounts.accounts()),
+                settings.exemptUsers(accounts.accounts()),
                 new ExemptCgroups(settings.exemptCgroups(), facts.machine().cgroupRoot()),
                 settings.programs(),
                 facts.access().pid(),

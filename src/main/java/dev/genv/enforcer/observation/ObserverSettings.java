@@ -1,10 +1,12 @@
 package dev.genv.enforcer.observation;
 
 import dev.genv.enforcer.host.HostFacts.AccessFacts;
+import dev.genv.enforcer.model.Accounts;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.observation.ConfiguredUsers.ConfiguredUser;
+import dev.genv.enforcer.observation.ConfiguredUsers.ExemptUsers;
 import dev.genv.enforcer.observation.GroupReader.ConfiguredGroup;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import java.time.Duration;
@@ -12,6 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -74,13 +77,18 @@ public record ObserverSettings(
                 needsStatus ? Duration.ZERO : statusAge);
     }
 
-    /** Returns the users whom settings or the policy exempt. */
-    List<String> allExemptUsers() {
-        return Stream.concat(
-                        exemptUsers.stream(),
-                        policyUsers.stream().filter(ConfiguredUser::isExempt).map(ConfiguredUser::user))
-                .distinct()
-                .toList();
+    /** Returns the users whom settings or the policy exempt, on a machine with these accounts. */
+    ExemptUsers exemptUsers(Accounts accounts) {
+        var ofPolicy = policyUsers.stream()
+                .filter(ConfiguredUser::isExempt)
+                .collect(Collectors.partitioningBy(
+                        ConfiguredUser::isEarlier, Collectors.mapping(ConfiguredUser::user, Collectors.toList())));
+        return new ExemptUsers(
+                Stream.concat(exemptUsers.stream(), ofPolicy.getOrDefault(false, List.of()).stream())
+                        .distinct()
+                        .toList(),
+                ofPolicy.getOrDefault(true, List.of()),
+                accounts);
     }
 
     /** Returns all protected programs, in the order in which {@link dev.genv.enforcer.host.HostFacts#programs} answers for them. */

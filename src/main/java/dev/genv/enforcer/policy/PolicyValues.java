@@ -29,6 +29,9 @@ public record PolicyValues(SortedMap<PolicyKey, Sourced> all) {
     /** How a policy has no limit. */
     public static final String UNLIMITED = "none";
 
+    /** The origin of values that were stored. */
+    public static final String EARLIER = "the earlier policy";
+
     public static final PolicyValues NONE = new PolicyValues(new TreeMap<>());
 
     public PolicyValues {
@@ -154,7 +157,7 @@ public record PolicyValues(SortedMap<PolicyKey, Sourced> all) {
     public static PolicyValues of(List<Text> texts) {
         var values = new TreeMap<PolicyKey, Sourced>();
         texts.forEach(each -> value(each.key, each.text)
-                .ifPresent(value -> values.put(each.key, new Sourced(value, "the earlier policy"))));
+                .ifPresent(value -> values.put(each.key, new Sourced(value, EARLIER))));
         return new PolicyValues(values);
     }
 

@@ -79,13 +79,13 @@ public final class PolicyFile {
     }
 
     /**
-     * Kubernetes gives the folder of a ConfigMap mode 0777, and mounts it so that nobody can write there. The file system of the root may only
-     * look read-only to this service, for example with {@code ProtectSystem=strict} of systemd.exec(5).
+     * Kubernetes gives the folder of a ConfigMap mode 0777, and mounts it so that nobody can write there. The file system of the root may
+     * look read-only to this service alone, for example with {@code ProtectSystem=strict} of systemd.exec(5).
      */
     private static boolean isFolderOfAVolume(Step step, Path at, TrustedOwners owners) throws IOException {
         return (step == Step.FOLDER || step == Step.FOLDER_ABOVE)
                 && owners.uids().contains(Integer.toUnsignedLong((int) Files.getAttribute(at, "unix:uid")))
-                && !Files.getAttribute(at, "unix:dev").equals(Files.getAttribute(at.getRoot(), "unix:dev"))
+                && !Files.getAttribute(at, "unix:dev").equals(Files.getAttribute(OWN_FILES.root(), "unix:dev"))
                 && Files.getFileStore(at).isReadOnly();
     }
 }

@@ -1,5 +1,6 @@
 package dev.genv.enforcer.store;
 
+import static dev.genv.enforcer.testsupport.builder.GpuProcessBuilder.process;
 import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -10,6 +11,7 @@ import dev.genv.enforcer.enforcement.report.Event.EventContent;
 import dev.genv.enforcer.enforcement.report.ViolationRecord;
 import dev.genv.enforcer.enforcement.report.ViolationRecord.NextAction;
 import dev.genv.enforcer.enforcement.report.ViolationRecord.WaitReason;
+import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.PolicyInForce;
 import dev.genv.enforcer.policy.PolicyValues;
@@ -342,6 +344,19 @@ class PolicyGraceTest extends StoreFixture {
         yaml = MISTAKE;
         cycles(Duration.ofMinutes(1));
         assertThat(node.executed).isNotEmpty();
+    }
+
+    @Test
+    void whoIsNoLongerExemptIsWarned() {
+        yaml = USUAL.replace("enforce}", "enforce, non-env-processes: enforce}") + "exempt: {users: [svc]}\n";
+        cycles(Duration.ofMinutes(20));
+        node.setSnapshot(
+                host().devices(2).with(process(7).uses(0).immune(Immunity.Kind.EXEMPT_BEFORE, "it was exempt")));
+        yaml = yaml.replace("exempt: {users: [svc]}\n", "");
+        cycle();
+        assertThat(next()).extracting(NextAction::because).containsExactly(WaitReason.POLICY_GRACE);
+        cycles(Duration.ofMinutes(30)); // with a mark that stays for too long
+        assertThat(node.executed).isEmpty();
     }
 
     @Test

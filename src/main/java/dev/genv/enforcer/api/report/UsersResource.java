@@ -34,7 +34,6 @@ import jakarta.ws.rs.core.MediaType;
 import java.time.LocalDateTime;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -215,12 +214,11 @@ public class UsersResource {
         private Stream<Long> uids() {
             return Stream.of(
                             snapshot.details().accounts().uidOf(user).stream(),
-                            environments.values().stream().map(Environment::uid),
+                            environments.values().stream().flatMap(each -> Stream.ofNullable(each.uid())),
                             snapshot.processes().stream()
                                     .filter(process -> user.equals(users.of(process)))
-                                    .map(GpuProcess::owner))
+                                    .flatMap(process -> Stream.ofNullable(process.owner())))
                     .flatMap(Function.identity())
-                    .filter(Objects::nonNull)
                     .distinct();
         }
 

@@ -106,10 +106,11 @@ public final class ObservedHost implements Host {
         observer.apply(settings);
     }
 
-    private static Optional<ConfiguredUser> user(PolicyKey key, Sourced its) {
+    static Optional<ConfiguredUser> user(PolicyKey key, Sourced its) {
         return switch (key.kind()) {
             case USER, USER_EXCEPTION -> Optional.of(new ConfiguredUser(key.name(), its.origin(), false));
-            case EXEMPT_USER -> Optional.of(new ConfiguredUser(key.name(), its.origin(), true));
+            case EXEMPT_USER -> Optional.of(new ConfiguredUser(
+                    key.name(), its.origin(), true, its.origin().equals(PolicyValues.EARLIER)));
             default -> Optional.empty();
         };
     }

@@ -10,6 +10,8 @@ import dev.genv.enforcer.host.UnreachableException;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.observation.ConfiguredUsers.ConfiguredUser;
 import dev.genv.enforcer.policy.PolicyValues;
+import dev.genv.enforcer.policy.PolicyValues.Kind;
+import dev.genv.enforcer.policy.PolicyValues.PolicyKey;
 import dev.genv.enforcer.policyfile.PolicyReader;
 import dev.genv.enforcer.testsupport.NodeBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
@@ -69,6 +71,14 @@ class ObservedPolicyTest {
         host.apply(PolicyReader.read(yaml.getBytes(StandardCharsets.UTF_8), ZoneOffset.UTC)
                 .at(Instant.parse("2026-11-27T12:00:00Z"), PolicyValues.NONE));
         assertThat(catchThrowable(() -> host.observe(Set.of()))).isInstanceOf(UnreachableException.class);
+    }
+
+    @Test
+    void knowsWhomOnlyTheEarlierPolicyExempts() {
+        var key = new PolicyKey(Kind.EXEMPT_USER, "", "svc");
+        var values = PolicyValues.of(List.of(new PolicyValues.Text(key, "exempt")));
+        assertThat(ObservedHost.user(key, values.all().get(key)))
+                .contains(new ConfiguredUser("svc", PolicyValues.EARLIER, true, true));
     }
 
     @Test
