@@ -104,11 +104,8 @@ public record FileTree(Path root, @Nullable Set<Path> folders) {
             // Only links are links, and the root: /proc/1/root is one.
             var options = step == Step.LINK ? new LinkOption[] {LinkOption.NOFOLLOW_LINKS} : new LinkOption[0];
             var attributes = Files.readAttributes(at, "unix:uid,mode", options);
-            check(
-                    step,
-                    at,
-                    Integer.toUnsignedLong((int) requireNonNull(attributes.get("uid"))),
-                    (int) requireNonNull(attributes.get("mode")));
+            check(step, at, Integer.toUnsignedLong((int) requireNonNull(attributes.get("uid"))), (int)
+                    requireNonNull(attributes.get("mode")));
         }
 
         /** Rejects what has this owner and mode at a step of a path. */

@@ -156,8 +156,8 @@ public record PolicyValues(SortedMap<PolicyKey, Sourced> all) {
     /** Returns values that were stored, without those of rules that do not exist. */
     public static PolicyValues of(List<Text> texts) {
         var values = new TreeMap<PolicyKey, Sourced>();
-        texts.forEach(each -> value(each.key, each.text)
-                .ifPresent(value -> values.put(each.key, new Sourced(value, EARLIER))));
+        texts.forEach(each ->
+                value(each.key, each.text).ifPresent(value -> values.put(each.key, new Sourced(value, EARLIER))));
         return new PolicyValues(values);
     }
 

@@ -65,6 +65,7 @@ public final class PolicyReader {
     private static final int MOST_ERRORS = 100;
     /** PATH_MAX of limits.h. */
     private static final int LONGEST_CGROUP = 4096;
+
     private static final String REFERRED = "anchors and aliases are not supported";
     private static final List<String> DAYS = List.of("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun");
 

@@ -73,7 +73,9 @@ class PolicyCheckTest {
     @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
     void aNamedPipeIsRefused() throws Exception {
         var pipe = folder.resolve("pipe");
-        assertThat(new ProcessBuilder("mkfifo", "-m", "600", pipe.toString()).start().waitFor())
+        assertThat(new ProcessBuilder("mkfifo", "-m", "600", pipe.toString())
+                        .start()
+                        .waitFor())
                 .isZero();
         var check = PolicyCheck.of(pipe, new Variables(Map.of()), Instant.EPOCH, ZoneOffset.UTC);
         assertThat(check.exitCode()).isEqualTo(1);

@@ -100,8 +100,7 @@ class NoticeTest {
 
     @Test
     void aProcessIsWarnedAnewAfterAnotherOutcome() {
-        var violation =
-                violationOf(process(812)).action(812, SKIPPED_GRACE).action(812, Outcome.SKIPPED_AUDIT);
+        var violation = violationOf(process(812)).action(812, SKIPPED_GRACE).action(812, Outcome.SKIPPED_AUDIT);
         assertThat(kind(action(violation, 812, SKIPPED_GRACE))).isEqualTo(NoticeKind.WARNED);
         assertThat(notice(action(violation, 812, SKIPPED_GRACE))).isEmpty();
     }

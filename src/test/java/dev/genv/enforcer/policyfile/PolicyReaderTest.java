@@ -248,7 +248,8 @@ class PolicyReaderTest {
     @Test
     void aLongPathOfACgroupIsRefusedWithoutRecursion() {
         assertThat(PolicyReader.isCgroup("/a".repeat(2000))).isTrue();
-        assertThat(errors("exempt: {cgroups: [%s]}".formatted("/a".repeat(100_000)))).hasSize(1);
+        assertThat(errors("exempt: {cgroups: [%s]}".formatted("/a".repeat(100_000))))
+                .hasSize(1);
     }
 
     @Test

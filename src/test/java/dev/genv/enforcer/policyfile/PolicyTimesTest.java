@@ -131,7 +131,6 @@ class PolicyTimesTest {
                 """);
         assertThat(document.next(at("2026-12-01T12:00:00"), PolicyValues.NONE))
                 .contains(new NextChange(
-                        at("2026-12-04T00:00:00"),
-                        java.util.List.of("exceptions.user bob.max_devices: 8 -> unset")));
+                        at("2026-12-04T00:00:00"), java.util.List.of("exceptions.user bob.max_devices: 8 -> unset")));
     }
 }

@@ -202,8 +202,8 @@ public class UsersResource {
         }
 
         Stream<Match> match(String limited) {
-            return uids().map(uid -> Limits.match(
-                    limited, user, uid, snapshot.details().accounts()));
+            return uids().map(uid ->
+                    Limits.match(limited, user, uid, snapshot.details().accounts()));
         }
 
         Stream<Match> isIn(String group) {
