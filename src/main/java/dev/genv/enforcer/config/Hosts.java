@@ -182,6 +182,7 @@ public class Hosts implements CycleListener {
                 List.of(),
                 List.of(),
                 settings.safety().exemptCgroups(),
+                List.of(),
                 new Needs(
                         settings.safety().requireHostPid(),
                         settings.general().mode() == ServiceMode.ENFORCE,

@@ -21,7 +21,6 @@ import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.model.Ternary;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.Action.Signal;
-import dev.genv.enforcer.policy.Plan;
 import dev.genv.enforcer.policy.Plan.HostProblem;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.Policy;
@@ -65,6 +64,7 @@ public final class Gate {
 
     /** What the policies before changes would do, with the longest time first. */
     private List<Earlier> earlier = List.of();
+
     private volatile boolean stopped;
     /** Until when no process is asked to exit, by the clock that counts towards an action. */
     private long heldUntil;
@@ -197,7 +197,7 @@ public final class Gate {
     /** 1. Protected processes and those of exempt users are never terminated, nor those that may be an exempt user's. */
     private static Optional<Verdict> immune(Action action) {
         return Optional.ofNullable(action.immunity())
-                .filter(immunity -> immunity.kind() != Immunity.Kind.EXEMPT_BEFORE) // it waits, see policyGrace
+                .filter(immunity -> !immunity.isOver()) // it waits, see policyGrace
                 .map(immunity -> new Verdict.Never(
                         immunity.kind() == Immunity.Kind.PROTECTED ? Outcome.SKIPPED_PROTECTED : Outcome.SKIPPED_EXEMPT,
                         immunity.reason()));
@@ -339,7 +339,7 @@ public final class Gate {
     private Optional<Verdict> policyGrace(Violation cause, Action action, Set<HostDevice> detached) {
         var target = Target.of(action);
         var immunity = action.immunity();
-        var wasExempt = immunity != null && immunity.kind() == Immunity.Kind.EXEMPT_BEFORE;
+        var wasExempt = immunity != null && immunity.isOver();
         return earlier.stream()
                 .filter(its -> wasExempt || !its.asked.contains(target))
                 .map(Earlier::left)

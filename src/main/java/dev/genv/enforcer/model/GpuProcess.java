@@ -190,9 +190,14 @@ public record GpuProcess(
 
     /** Whether another allocator than genv runs it. */
     public Ternary isOfOtherAllocator() {
-        return immunity == null || immunity.kind() != Immunity.Kind.EXEMPT_CGROUP
+        return immunity == null || !immunity.isOfCgroup()
                 ? Ternary.NO
                 : Boolean.TRUE.equals(immunity.isCertain()) ? Ternary.YES : Ternary.UNKNOWN;
+    }
+
+    /** Whether no rule concerns it, because another allocator runs it, and not only until the policy changed. */
+    public boolean isLeftAlone() {
+        return isOfOtherAllocator() == Ternary.YES && immunity != null && !immunity.isOver();
     }
 
     /** A user by name. */
@@ -222,6 +227,15 @@ public record GpuProcess(
             this(kind, reason, true);
         }
 
+        /** Whether it ended with a change of the policy: the user is warned, and the process stays immune for a while. */
+        public boolean isOver() {
+            return kind == Kind.EXEMPT_BEFORE || kind == Kind.EXEMPT_CGROUP_BEFORE;
+        }
+
+        boolean isOfCgroup() {
+            return kind == Kind.EXEMPT_CGROUP || kind == Kind.EXEMPT_CGROUP_BEFORE;
+        }
+
         public enum Kind {
             /** The machine needs the process: a GPU or display server, a kernel thread, the service itself. */
             PROTECTED,
@@ -232,7 +246,9 @@ public record GpuProcess(
             /** It is unknown whether the process belongs to an exempt user. */
             PERHAPS_EXEMPT,
             /** Another allocator runs the process, so no rule concerns it; or perhaps it does. */
-            EXEMPT_CGROUP
+            EXEMPT_CGROUP,
+            /** Another allocator runs the process, and its cgroup was exempt until the policy changed, a moment ago. */
+            EXEMPT_CGROUP_BEFORE
         }
     }
 

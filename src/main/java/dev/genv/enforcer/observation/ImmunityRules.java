@@ -107,7 +107,8 @@ public record ImmunityRules(int ownPid, ExemptUsers exempt, ExemptCgroups cgroup
     }
 
     /**
-     * Returns why a process is never terminated; null if it may be.
+     * Returns why a process is not terminated; null if it may be. What is immune for another reason too breaks no rule while its cgroup was
+     * exempt a moment ago.
      *
      * @param owner the uid of the account whose it is; null if unknown
      * @param rangeOwner the uid of the user in whose range of subordinate uids its real uid is; null if it is in none
@@ -115,6 +116,17 @@ public record ImmunityRules(int ownPid, ExemptUsers exempt, ExemptCgroups cgroup
     @Nullable
     public Immunity immunity(ObservedProcess process, @Nullable Long owner, @Nullable Long rangeOwner) {
         var cgroup = cgroups.immunity(process.facts().cgroup());
+        if (cgroup == null || !cgroup.isOver()) {
+            return immunity(process, owner, rangeOwner, cgroup);
+        }
+        var otherwise = immunity(process, owner, rangeOwner, null);
+        return otherwise == null || otherwise.isOver()
+                ? cgroup
+                : new Immunity(Immunity.Kind.EXEMPT_CGROUP, cgroup.reason());
+    }
+
+    private @Nullable Immunity immunity(
+            ObservedProcess process, @Nullable Long owner, @Nullable Long rangeOwner, @Nullable Immunity cgroup) {
         if (cgroup != null && Boolean.TRUE.equals(cgroup.isCertain())) {
             return cgroup;
         }

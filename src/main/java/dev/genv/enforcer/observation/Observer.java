@@ -271,7 +271,10 @@ public final class Observer {
     private ImmunityRules immunity(HostFacts facts, Findings findings) {
         return ImmunityRules.of(
                 settings.exemptUsers(accounts.accounts()),
-                new ExemptCgroups(settings.exemptCgroups(), facts.machine().cgroupRoot()),
+                new ExemptCgroups(
+                        settings.exemptCgroups(),
+                        settings.earlierCgroups(),
+                        facts.machine().cgroupRoot()),
                 settings.programs(),
                 facts.access().pid(),
                 facts.programs(),

@@ -25,6 +25,7 @@ import java.util.stream.Stream;
  * @param policyUsers the users who have limits of their own, and those whom the policy exempts
  * @param policyGroups the groups that have limits
  * @param exemptCgroups the paths below which other allocators run jobs
+ * @param earlierCgroups those that only the policy before a change exempts
  * @param needs what the service must be allowed on the machine
  * @param overwrittenIsOutside whether a process counts as outside of all environments if it has overwritten its environ, and nothing shows
  *     to which environment it belongs
@@ -39,6 +40,7 @@ public record ObserverSettings(
         List<ConfiguredUser> policyUsers,
         List<ConfiguredGroup> policyGroups,
         List<String> exemptCgroups,
+        List<String> earlierCgroups,
         Needs needs,
         boolean overwrittenIsOutside,
         Memory unlistedMemory,
@@ -49,6 +51,7 @@ public record ObserverSettings(
         policyUsers = List.copyOf(policyUsers);
         policyGroups = List.copyOf(policyGroups);
         exemptCgroups = List.copyOf(exemptCgroups);
+        earlierCgroups = List.copyOf(earlierCgroups);
     }
 
     /**
@@ -57,10 +60,15 @@ public record ObserverSettings(
      * @param users whom it names besides these
      * @param groups that it names besides these
      * @param cgroups that it exempts besides these
+     * @param earlier those that only the policy before a change exempts
      * @param needsStatus whether every observation needs what the driver measures
      */
     public ObserverSettings with(
-            List<ConfiguredUser> users, List<ConfiguredGroup> groups, List<String> cgroups, boolean needsStatus) {
+            List<ConfiguredUser> users,
+            List<ConfiguredGroup> groups,
+            List<String> cgroups,
+            List<String> earlier,
+            boolean needsStatus) {
         return new ObserverSettings(
                 host,
                 stateDirectory,
@@ -71,6 +79,7 @@ public record ObserverSettings(
                 Stream.concat(exemptCgroups.stream(), cgroups.stream())
                         .distinct()
                         .toList(),
+                earlier,
                 needs,
                 overwrittenIsOutside,
                 unlistedMemory,

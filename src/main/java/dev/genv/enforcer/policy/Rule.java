@@ -1,10 +1,10 @@
 package dev.genv.enforcer.policy;
 
 import dev.genv.enforcer.model.Fleet;
+import dev.genv.enforcer.model.GpuProcess;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.ProcessId.HostProcess;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.model.Ternary;
 import dev.genv.enforcer.policy.Plan.HostProblem;
 import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
@@ -48,8 +48,7 @@ public interface Rule {
         void add(Violation violation, List<Action> actions) {
             if (!rule.isOfFleet()
                     && !violation.processes().isEmpty()
-                    && violation.processes().stream()
-                            .allMatch(process -> process.isOfOtherAllocator() == Ternary.YES)) {
+                    && violation.processes().stream().allMatch(GpuProcess::isLeftAlone)) {
                 return;
             }
             findings.add(new RuleFinding(violation, actions));

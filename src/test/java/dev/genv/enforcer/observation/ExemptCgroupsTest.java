@@ -53,6 +53,7 @@ class ExemptCgroupsTest {
     void place(String root, String lines, String expected) {
         var cgroups = new ExemptCgroups(
                 List.of("/slurm", "/system.slice/slurmstepd.scope/", "/kubepods.slice"),
+                List.of(),
                 root.equals("?") ? Reading.failed(Reading.Failure.ABSENT, "") : Reading.of(root));
         var text = lines.isEmpty()
                 ? ""

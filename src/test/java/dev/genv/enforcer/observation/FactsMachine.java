@@ -83,6 +83,7 @@ final class FactsMachine {
     private final Map<String, Long> named = new HashMap<>();
     private final Map<String, List<Long>> memberships = new HashMap<>();
     private final List<String> exemptCgroups = new ArrayList<>();
+    private final List<String> earlierCgroups = new ArrayList<>();
     private final List<ConfiguredGroup> groups = new ArrayList<>();
     private ObservationRequest asked = new ObservationRequest(Set.of());
     /** Whether the name service {@code answers}, {@code finds-nobody}, {@code hangs}, or is one of a {@code container}. */
@@ -246,6 +247,7 @@ final class FactsMachine {
             case "exempt" -> exempt.add(rest);
             case "cgroup-root" -> cgroupRoot = rest;
             case "exempt-cgroup" -> exemptCgroups.add(rest);
+            case "once-exempt-cgroup" -> earlierCgroups.add(rest);
             case "live-uids-unread" -> areLiveUidsRead = false;
             case "limited" -> limited.add(new ConfiguredUser(rest, "GENV_ENFORCER_MAX_MEMORY_FOR_USER", false));
             case "directory-of" -> {
@@ -357,6 +359,7 @@ final class FactsMachine {
                     limited,
                     groups,
                     exemptCgroups,
+                    earlierCgroups,
                     new Needs(true, true, true, advice),
                     false,
                     Memory.ofMebibytes(512),

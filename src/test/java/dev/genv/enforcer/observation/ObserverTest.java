@@ -332,6 +332,22 @@ class ObserverTest {
             exempt-cgroup /kubepods; cgroup-root ?; 812 cgroup /; see; text
             → 812 of alice in a EXEMPT_CGROUP, env a, 0:a, IMMUNITY_UNKNOWN → process 812 is not terminated: it is unknown whether its cgroup is exempt: why
 
+            exempt until the policy changed; another name; below a unit of a user
+            once-exempt-cgroup /slurm; 812 cgroup /slurm/job_7; see; 812 cgroup /slurms; see; 812 cgroup /user.slice/user@5.service/slurm; see
+            → 812 of alice in a EXEMPT_CGROUP_BEFORE, env a, 0:a → usual → usual
+
+            exempt by another cgroup of the present policy
+            once-exempt-cgroup /slurm/a; exempt-cgroup /slurm; 812 cgroup /slurm/a/job_7; see
+            → 812 of alice in a EXEMPT_CGROUP, env a, 0:a
+
+            exempt until the policy changed, and of an exempt user
+            once-exempt-cgroup /slurm; exempt alice; 812 cgroup /slurm/job_7; see; 812 cgroup /; see
+            → 812 of alice in a EXEMPT_CGROUP, env a, 0:a → 812 of alice in a EXEMPT, env a, 0:a
+
+            an unknown cgroup that may have been exempt
+            once-exempt-cgroup /slurm; 812 cgroup ?; see; text
+            → 812 of 1003 in a EXEMPT_CGROUP, env a, 0:a, IMMUNITY_UNKNOWN → process 812 is not terminated: it is unknown whether its cgroup is exempt: why
+
             without the setting nothing of it matters
             cgroup-root ?; 812 cgroup /kubepods
             → usual

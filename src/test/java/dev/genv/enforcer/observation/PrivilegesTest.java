@@ -86,6 +86,7 @@ class PrivilegesTest {
                 List.of(),
                 List.of(),
                 List.of(),
+                List.of(),
                 new Needs(requireHostPid, acts, acts, advice),
                 false,
                 Memory.ZERO,

@@ -186,6 +186,35 @@ class PolicyTest {
                 .containsExactly("user +1002");
     }
 
+    /** Its user is warned, and its memory counts for nobody until the exemption is over. */
+    @Test
+    void whatAnotherAllocatorRanUntilThePolicyChangedBreaksRulesAndCountsForNobody() {
+        var immunity = new Immunity(Immunity.Kind.EXEMPT_CGROUP_BEFORE, "its cgroup");
+        var host = host("a")
+                .devices(1)
+                .with(env("a").uid(1001).capacity("1000mi").attached(0))
+                .with(
+                        process(1).uid(1001).uses(0, "5000mi").immune(immunity),
+                        process(2).uid(1001).inEnvironment("a").uses(0, "900mi").immune(immunity),
+                        process(3).uid(1001).inEnvironment("a").uses(0, "600mi"))
+                .snapshot();
+        var plan = KnownRules.policy(
+                        Map.of(
+                                Rules.MAX_MEMORY_PER_USER,
+                                RuleMode.ENFORCE,
+                                KnownRules.NON_ENV_PROCESSES,
+                                RuleMode.ENFORCE,
+                                KnownRules.ENV_MEMORY,
+                                RuleMode.ENFORCE),
+                        Limits.NONE,
+                        new Limits(1000, Map.of()))
+                .check(new Fleet(List.of(host), false), Set.of());
+        assertThat(plan.violations()).singleElement().satisfies(violation -> {
+            assertThat(violation.rule()).isEqualTo(KnownRules.NON_ENV_PROCESSES);
+            assertThat(violation.processes().getFirst().pid()).isEqualTo(1);
+        });
+    }
+
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void whatAnotherAllocatorRunsFillsNoEnvironment(boolean isCertain) {

@@ -34,6 +34,8 @@ import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** After a change of the policy, only what the policy before it asks for too is done for a while. */
 class PolicyGraceTest extends StoreFixture {
@@ -52,8 +54,11 @@ class PolicyGraceTest extends StoreFixture {
 
     @Override
     EnforcerConfigBuilder policy(EnforcerConfigBuilder config) {
-        return config.policy(
-                new CurrentPolicy(this::policyAt, values(variables, Instant.EPOCH), policyGrace, time.ticker().now()));
+        return config.policy(new CurrentPolicy(
+                this::policyAt,
+                values(variables, Instant.EPOCH),
+                policyGrace,
+                time.ticker().now()));
     }
 
     private PolicyInForce policyAt(Instant at) {
@@ -63,8 +68,8 @@ class PolicyGraceTest extends StoreFixture {
 
     private PolicyValues values(String yaml, Instant at) {
         try {
-            var settings = PolicyValues.of(List.of(
-                    new Text(new PolicyKey(Kind.SETTING, "", "GENV_ENFORCER_IDLE_AFTER"), idleAfter)));
+            var settings = PolicyValues.of(
+                    List.of(new Text(new PolicyKey(Kind.SETTING, "", "GENV_ENFORCER_IDLE_AFTER"), idleAfter)));
             return PolicyReader.read(yaml.getBytes(StandardCharsets.UTF_8), ZoneOffset.UTC)
                     .at(at, settings);
         } catch (InvalidPolicyException e) {
@@ -160,8 +165,10 @@ class PolicyGraceTest extends StoreFixture {
         yaml = MISTAKE;
         cycle();
         var observed = time.ticker().now();
-        assertThat(next()).isNotEmpty().allSatisfy(each -> assertThat(Duration.between(observed, each.notBefore()))
-                .isGreaterThan(POLICY_GRACE.plus(GRACE).minusSeconds(1)));
+        assertThat(next())
+                .isNotEmpty()
+                .allSatisfy(each -> assertThat(Duration.between(observed, each.notBefore()))
+                        .isGreaterThan(POLICY_GRACE.plus(GRACE).minusSeconds(1)));
     }
 
     @Test
@@ -346,12 +353,12 @@ class PolicyGraceTest extends StoreFixture {
         assertThat(node.executed).isNotEmpty();
     }
 
-    @Test
-    void whoIsNoLongerExemptIsWarned() {
+    @ParameterizedTest
+    @EnumSource(names = {"EXEMPT_BEFORE", "EXEMPT_CGROUP_BEFORE"})
+    void whoIsNoLongerExemptIsWarned(Immunity.Kind kind) {
         yaml = USUAL.replace("enforce}", "enforce, non-env-processes: enforce}") + "exempt: {users: [svc]}\n";
         cycles(Duration.ofMinutes(20));
-        node.setSnapshot(
-                host().devices(2).with(process(7).uses(0).immune(Immunity.Kind.EXEMPT_BEFORE, "it was exempt")));
+        node.setSnapshot(host().devices(2).with(process(7).uses(0).immune(kind, "it was exempt")));
         yaml = yaml.replace("exempt: {users: [svc]}\n", "");
         cycle();
         assertThat(next()).extracting(NextAction::because).containsExactly(WaitReason.POLICY_GRACE);

@@ -83,6 +83,7 @@ public final class NodeBuilder {
                 List.of(),
                 groups,
                 exemptCgroups,
+                List.of(),
                 new Needs(requireHostPid, true, true, Advice.CONTAINER),
                 overwrittenIsOutside,
                 Memory.ofMebibytes(512),

@@ -102,6 +102,7 @@ public final class FleetClient {
                 List.of(),
                 List.of(),
                 List.of(),
+                List.of(),
                 new Needs(false, false, true, Advice.LOGIN),
                 false,
                 Memory.ZERO,

@@ -102,17 +102,28 @@ public final class ObservedHost implements Host {
                 .map(each -> new ConfiguredGroup(
                         each.getKey().name(), each.getValue().origin()))
                 .toList();
-        settings = base.with(users, groups, now.names(Kind.EXEMPT_CGROUP), now.isOn(Rules.IDLE_PROCESSES));
+        settings = base.with(users, groups, cgroups(now, false), cgroups(now, true), now.isOn(Rules.IDLE_PROCESSES));
         observer.apply(settings);
     }
 
     static Optional<ConfiguredUser> user(PolicyKey key, Sourced its) {
         return switch (key.kind()) {
             case USER, USER_EXCEPTION -> Optional.of(new ConfiguredUser(key.name(), its.origin(), false));
-            case EXEMPT_USER -> Optional.of(new ConfiguredUser(
-                    key.name(), its.origin(), true, its.origin().equals(PolicyValues.EARLIER)));
+            case EXEMPT_USER -> Optional.of(new ConfiguredUser(key.name(), its.origin(), true, isEarlier(its)));
             default -> Optional.empty();
         };
+    }
+
+    static List<String> cgroups(PolicyValues values, boolean areEarlier) {
+        return values.all().entrySet().stream()
+                .filter(each -> each.getKey().kind() == Kind.EXEMPT_CGROUP && isEarlier(each.getValue()) == areEarlier)
+                .map(each -> each.getKey().name())
+                .toList();
+    }
+
+    /** Whether only the policy before a change has it. */
+    private static boolean isEarlier(Sourced its) {
+        return its.origin().equals(PolicyValues.EARLIER);
     }
 
     @Override

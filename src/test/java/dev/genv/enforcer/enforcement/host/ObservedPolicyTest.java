@@ -21,6 +21,7 @@ import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.function.BiConsumer;
 import org.junit.jupiter.api.Test;
@@ -77,8 +78,18 @@ class ObservedPolicyTest {
     void knowsWhomOnlyTheEarlierPolicyExempts() {
         var key = new PolicyKey(Kind.EXEMPT_USER, "", "svc");
         var values = PolicyValues.of(List.of(new PolicyValues.Text(key, "exempt")));
-        assertThat(ObservedHost.user(key, values.all().get(key)))
+        assertThat(ObservedHost.user(key, Objects.requireNonNull(values.all().get(key))))
                 .contains(new ConfiguredUser("svc", PolicyValues.EARLIER, true, true));
+    }
+
+    @Test
+    void knowsWhichCgroupsOnlyTheEarlierPolicyExempts() throws Exception {
+        var ended = new PolicyKey(Kind.EXEMPT_CGROUP, "", "/ended");
+        var values = PolicyValues.of(List.of(new PolicyValues.Text(ended, "exempt")))
+                .with(PolicyReader.read("exempt: {cgroups: [/slurm]}".getBytes(StandardCharsets.UTF_8), ZoneOffset.UTC)
+                        .at(Instant.EPOCH, PolicyValues.NONE));
+        assertThat(ObservedHost.cgroups(values, true)).containsExactly("/ended");
+        assertThat(ObservedHost.cgroups(values, false)).containsExactly("/slurm");
     }
 
     @Test
@@ -87,9 +98,14 @@ class ObservedPolicyTest {
                 .exempt("root")
                 .exemptCgroups(List.of("/kubepods"))
                 .settings();
-        var with =
-                settings.with(List.of(new ConfiguredUser("svc", "line 1", true)), List.of(), List.of("/slurm"), true);
+        var with = settings.with(
+                List.of(new ConfiguredUser("svc", "line 1", true)),
+                List.of(),
+                List.of("/slurm"),
+                List.of("/ended"),
+                true);
         assertThat(with.exemptCgroups()).containsExactly("/kubepods", "/slurm");
+        assertThat(with.earlierCgroups()).containsExactly("/ended");
         assertThat(with.exemptUsers()).containsExactly("root");
         assertThat(with.policyUsers()).extracting(ConfiguredUser::user).containsExactly("svc");
     }
