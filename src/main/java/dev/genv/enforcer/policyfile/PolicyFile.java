@@ -14,6 +14,7 @@ import java.time.Instant;
 import java.time.ZoneId;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 
 /** A policy file that only root and the user of this service can change. It is read again after a change, once it is no longer written. */
@@ -28,20 +29,19 @@ public final class PolicyFile {
         file = new WatchedFile<>(
                 this::locate,
                 PolicyReader.LARGEST,
-                (at, status) ->
-                        TrustedOwners.ofThisService().check(Step.FILE, at, status.uid(), status.mode()),
-                bytes -> Content.of(bytes, zone));
+                (at, status) -> TrustedOwners.ofThisService().check(Step.FILE, at, status.uid(), status.mode()),
+                bytes -> Content.of(() -> PolicyReader.read(bytes, zone)));
     }
 
     /** What a file has, so that an invalid one is read once, too. */
-    private record Content(
+    record Content(
             @Nullable PolicyDocument document, @Nullable IOException error) {
-        static Content of(byte[] bytes, ZoneId zone) {
+        static Content of(Callable<PolicyDocument> reading) {
             try {
-                return new Content(PolicyReader.read(bytes, zone), null);
+                return new Content(reading.call(), null);
             } catch (InvalidPolicyException e) {
                 return new Content(null, e);
-            } catch (RuntimeException | StackOverflowError e) { // the service continues with the last valid content
+            } catch (Exception | StackOverflowError e) { // the service continues with the last valid content
                 return new Content(null, new IOException("it cannot be read: " + e, e));
             }
         }

@@ -1,17 +1,22 @@
 package dev.genv.enforcer.config;
 
+import static dev.genv.enforcer.testsupport.TestTimeouts.HANG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.genv.enforcer.config.settings.RuleSettings;
+import dev.genv.enforcer.config.settings.SettingsReader;
 import dev.genv.enforcer.config.settings.Variables;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.policy.PolicyInForce;
+import dev.genv.enforcer.policy.PolicyValues;
 import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
 import dev.genv.enforcer.policy.Rules;
 import dev.genv.enforcer.testsupport.linux.Programs;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
@@ -19,13 +24,23 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -96,6 +111,29 @@ class PolicySourceTest {
                 ZoneOffset.UTC);
         assertThat(limit(source.at(now))).isNull();
         assertThat(source.problems()).isEmpty();
+    }
+
+    /** So a restart with others is a change, as it is stored. */
+    @Test
+    void variablesThatNoFileHasAreValuesToo() throws Exception {
+        var usual = new PolicySource(SettingsReader.read(new Variables(Map.of())), ZoneOffset.UTC);
+        var others = SettingsReader.read(new Variables(Map.of(
+                "GENV_ENFORCER_IDLE_AFTER", "5h",
+                "GENV_ENFORCER_IDLE_UTILIZATION", "7",
+                "GENV_ENFORCER_PROTECTED_EXECUTABLES", "/opt/server@alice",
+                "GENV_ENFORCER_OVERWRITTEN_ENVIRON", "outside",
+                "GENV_ENFORCER_GRACE", "1s")));
+        var values = new PolicySource(others, ZoneOffset.UTC).at(now).values();
+        var stored = PolicyValues.of(usual.at(now).values().texts());
+        assertThat(stored.hasSettingsOf(usual.ofVariables())).isTrue();
+        assertThat(stored.hasSettingsOf(values)).isFalse();
+        assertThat(stored.changes(values))
+                .extracting(change -> change.substring(0, change.indexOf(':')))
+                .containsExactly(
+                        "GENV_ENFORCER_IDLE_AFTER",
+                        "GENV_ENFORCER_IDLE_UTILIZATION",
+                        "GENV_ENFORCER_OVERWRITTEN_ENVIRON",
+                        "GENV_ENFORCER_PROTECTED_EXECUTABLES");
     }
 
     @Test
@@ -195,24 +233,65 @@ class PolicySourceTest {
         assertThat(limit(source.at(now))).isEqualTo(5);
     }
 
+    /** Cycles look at the file all the time, also in the middle of an exchange. */
     @Test
+    @Timeout(600)
     void exchangedAThousandTimesTheLastGoodContentApplies() throws Exception {
         var source = source();
-        var expected = 2;
-        var all = damages().toList();
-        for (var i = 0; i < 1000; i++) {
-            Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwx------"));
-            Files.deleteIfExists(file);
-            Files.writeString(file, "max_devices: {default: %d}\n".formatted(i));
-            if (i % 2 == 0) {
-                all.get(i / 2 % all.size()).getValue().apply(file);
-            } else {
-                expected = i;
+        var good = new HashSet<>(Set.of(2));
+        var seen = ConcurrentHashMap.<Optional<Integer>>newKeySet();
+        var looks = new AtomicInteger();
+        var last = new AtomicReference<>(limit(source.at(now)));
+        var isOver = new AtomicBoolean();
+        var cycles = CompletableFuture.runAsync(() -> {
+            while (!isOver.get()) {
+                last.set(limit(source.at(now)));
+                seen.add(Optional.ofNullable(last.get()));
+                looks.incrementAndGet();
             }
-            assertThat(limit(source.at(now.plusSeconds(i))))
-                    .as("exchange %d", i)
-                    .isEqualTo(expected);
+        });
+        try {
+            var expected = 2;
+            var all = damages().toList();
+            for (var i = 3; i <= 1003; i++) {
+                if (i % 2 == 0) {
+                    all.get(i / 2 % all.size()).getValue().apply(file);
+                    awaitLooks(looks, cycles);
+                    assertThat(last).as("exchange %d", i).hasValue(expected);
+                    Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwx------"));
+                } else if (i % 5 == 0) { // written a moment ago: it will be default: 100
+                    replaceBy("max_devices:\n  default: 1", now);
+                    awaitLooks(looks, cycles);
+                    assertThat(last).as("exchange %d", i).hasValue(expected);
+                } else {
+                    var next = i;
+                    good.add(next);
+                    replaceBy("max_devices: {default: %d}".formatted(next), now.minus(Duration.ofDays(1)));
+                    await().until(() -> Objects.equals(last.get(), next) || cycles.isDone());
+                    expected = next;
+                }
+            }
+        } finally {
+            isOver.set(true);
+            cycles.get(HANG.toSeconds(), TimeUnit.SECONDS);
         }
+        assertThat(seen.stream().map(Optional::orElseThrow)).isSubsetOf(good);
+        assertThat(source.problems()).isEmpty();
+    }
+
+    /** Waits for a whole look that begins after this call. */
+    private static void awaitLooks(AtomicInteger looks, CompletableFuture<?> cycles) {
+        var first = looks.get();
+        await().pollInterval(Duration.ofMillis(1)).until(() -> looks.get() > first + 1 || cycles.isDone());
+    }
+
+    private void replaceBy(String yaml, Instant written) throws IOException {
+        if (Files.isDirectory(file, LinkOption.NOFOLLOW_LINKS)) {
+            Files.delete(file);
+        }
+        var draft = Files.writeString(folder.resolve("draft"), yaml);
+        Files.setLastModifiedTime(draft, FileTime.from(written));
+        Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE);
     }
 
     @ParameterizedTest

@@ -20,7 +20,11 @@ class PolicyPrecedenceTest {
             exceptions:
               - {user: bob, max_devices: 8, until: 2026-12-01}
               - {group: course-ml, max_devices: 1, from: 2026-11-30, until: 2026-12-20}
+              - {group: course-ml-2, max_devices: 2, until: 2026-12-20}
               - {group: late, max_devices: 9, from: 2027-01-01, until: 2027-02-01}
+              - {user: eve, max_devices: 9, until: 2026-11-30}
+            hours:
+              - {days: Tue, from: "20:00", to: "22:00", max_devices: {default: 5, groups: {phd: 7}, users: {paul: 1}}}
             """;
 
     @ParameterizedTest
@@ -34,6 +38,7 @@ class PolicyPrecedenceTest {
             bob  | course-ml        | 8  | exception of user bob
             john | course-ml        | 1  | exception of group course-ml
             eve  | staff,course-ml  | 1  | exception of group course-ml
+            john | course-ml,course-ml-2 | 2 | exception of group course-ml-2
             eve  | late             | 2  | default
             eve  | ?course-ml       |    |
             eve  | ?staff           |    |
@@ -42,8 +47,32 @@ class PolicyPrecedenceTest {
             """)
     void takesTheFirstThatApplies(
             String user, @Nullable String groups, @Nullable Integer limit, @Nullable String reason) throws Exception {
+        check("2026-12-01T12:00:00Z", user, groups, limit, reason);
+    }
+
+    /** Only the same keys: the own limit of john is that of all hours. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            eve  |                  | 5  | default
+            eve  | phd              | 7  | group phd
+            eve  | undergrad        | 1  | group undergrad
+            eve  | phd,staff        | 7  | group phd
+            eve  | ?phd             |    |
+            john | phd              | 3  | user john
+            paul | phd              | 1  | user paul
+            bob  | phd              | 8  | exception of user bob
+            eve  | phd,course-ml    | 1  | exception of group course-ml
+            """)
+    void valuesOfHoursTakeThePlaceOfTheSameKeys(
+            String user, @Nullable String groups, @Nullable Integer limit, @Nullable String reason) throws Exception {
+        check("2026-12-01T20:30:00Z", user, groups, limit, reason);
+    }
+
+    private static void check(
+            String time, String user, @Nullable String groups, @Nullable Integer limit, @Nullable String reason)
+            throws Exception {
         var limits = PolicyReaderTest.read(FILE)
-                .at(Instant.parse("2026-12-01T12:00:00Z"), PolicyValues.NONE)
+                .at(Instant.parse(time), PolicyValues.NONE)
                 .policy(IdleLimits.DEFAULT)
                 .limitsOf(Rules.MAX_DEVICES_PER_USER);
         var its = groups == null ? List.<String>of() : List.of(groups.split(","));
