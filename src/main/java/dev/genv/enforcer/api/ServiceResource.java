@@ -10,7 +10,6 @@ import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.policy.Policy;
-import dev.genv.enforcer.policy.PolicyDocument.PolicyException;
 import dev.genv.enforcer.policy.PolicyValues.Kind;
 import dev.genv.enforcer.policy.RuleDefinition;
 import dev.genv.enforcer.policy.Rules;
@@ -126,10 +125,13 @@ public class ServiceResource {
             double intervalSeconds,
             double graceSeconds,
             @Nullable Double killAfterSeconds,
+            double policyGraceSeconds,
+            String timeZone,
             List<String> exemptUsers,
             List<ProtectedProgramView> protectedPrograms,
             List<Rule> rules,
             @Schema(ref = "#/components/schemas/Policy") Map<String, Object> policy,
+            @Schema(ref = "#/components/schemas/Policy") Map<String, Object> policyFile,
             Map<String, String> sources,
             @Nullable ChangeView nextChange) {
         /** The next time at which other values apply, and the changes in clauses. */
@@ -164,13 +166,9 @@ public class ServiceResource {
 
         public static PolicyView of(EnforcerConfig config, PolicySettings settings, Instant now) {
             var current = config.policies().get();
-            var form = new LinkedHashMap<String, Object>(current.values().form());
-            form.put(
-                    "exceptions",
-                    current.exceptions().stream()
-                            .filter(each -> each.until().isAfter(now))
-                            .map(PolicyException::form)
-                            .toList());
+            var document = current.document().form(now);
+            var form = new LinkedHashMap<>(document);
+            form.putAll(current.values().form());
             var limits = config.safetyLimits();
             var killAfter = limits.killAfter();
             return new PolicyView(
@@ -180,6 +178,8 @@ public class ServiceResource {
                     seconds(config.timing().interval()),
                     seconds(limits.grace()),
                     killAfter == null ? null : seconds(killAfter),
+                    seconds(config.policies().grace()),
+                    current.document().zone().getId(),
                     current.values().names(Kind.EXEMPT_USER),
                     settings.protectedExecutables().stream()
                             .map(program ->
@@ -189,6 +189,7 @@ public class ServiceResource {
                             .map(rule -> Rule.of(rule, current.policy()))
                             .toList(),
                     form,
+                    document,
                     current.values().sources(),
                     current.next()
                             .map(next -> new ChangeView(next.at(), next.changes()))

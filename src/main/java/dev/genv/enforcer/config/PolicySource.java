@@ -84,7 +84,7 @@ final class PolicySource implements CurrentPolicy.Source, CycleListener {
             known = new Latest(
                     document,
                     time,
-                    new PolicyInForce(values.policy(idle), values, document.exceptions(), document.next(time, base)));
+                    new PolicyInForce(values.policy(idle), values, document.over(base), document.next(time, base)));
             latest = known;
         }
         return known.policy;

@@ -3,10 +3,12 @@ package dev.genv.enforcer.enforcement;
 import dev.genv.enforcer.enforcement.report.SavedState;
 import dev.genv.enforcer.enforcement.report.SavedState.SavedKind;
 import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.PolicyDocument;
 import dev.genv.enforcer.policy.PolicyInForce;
 import dev.genv.enforcer.policy.PolicyValues;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -64,12 +66,18 @@ public final class CurrentPolicy {
 
     /** Returns a policy that never changes. */
     public static CurrentPolicy fixed(Policy policy) {
-        var always = new PolicyInForce(policy, PolicyValues.NONE, List.of(), Optional.empty());
+        var always =
+                new PolicyInForce(policy, PolicyValues.NONE, PolicyDocument.empty(ZoneOffset.UTC), Optional.empty());
         return new CurrentPolicy(_ -> always, PolicyValues.NONE, Duration.ZERO, Instant.EPOCH);
     }
 
     public PolicyInForce get() {
         return now;
+    }
+
+    /** Returns for how long the policy before a change still counts. */
+    public Duration grace() {
+        return grace;
     }
 
     /**

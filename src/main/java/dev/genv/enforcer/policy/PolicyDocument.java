@@ -7,12 +7,15 @@ import java.time.Instant;
 import java.time.LocalDate;
 import java.time.LocalTime;
 import java.time.ZoneId;
+import java.time.format.TextStyle;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -47,6 +50,27 @@ public record PolicyDocument(PolicyValues values, List<Hours> hours, List<Policy
      * @param to on the next day if it is not after the begin
      */
     public record Hours(Set<DayOfWeek> days, LocalTime from, LocalTime to, PolicyValues values) {
+        /** Returns them in the form of the file. */
+        Map<String, Object> form() {
+            var form = new LinkedHashMap<String, Object>();
+            form.put(
+                    "days",
+                    days.stream()
+                            .sorted()
+                            .map(day -> day.getDisplayName(TextStyle.SHORT, Locale.ENGLISH))
+                            .collect(Collectors.joining(",")));
+            form.put("from", from.toString());
+            form.put("to", to.toString());
+            values.form().forEach((section, all) -> {
+                var its = new LinkedHashMap<>(all);
+                its.values().removeIf(List.of(Map.of(), List.of())::contains);
+                if (!its.isEmpty()) {
+                    form.put(section, its);
+                }
+            });
+            return form;
+        }
+
         /**
          * Returns the times around an instant. Where the clock is set forward, a time that does not exist is as much later; where it is set
          * back, a time that exists twice is the first one.
@@ -111,6 +135,33 @@ public record PolicyDocument(PolicyValues values, List<Hours> hours, List<Policy
 
     /** The next begin or end of hours or an exception, and how the values change then. */
     public record NextChange(Instant at, List<String> changes) {}
+
+    /** Returns this document with other values, whose place its own ones take. */
+    public PolicyDocument over(PolicyValues base) {
+        return new PolicyDocument(base.with(values), hours, exceptions, zone);
+    }
+
+    /** Returns it in the form of the file, without exceptions that have ended. */
+    public Map<String, Object> form(Instant time) {
+        var form = new LinkedHashMap<String, Object>(values.form());
+        form.put(
+                "exceptions",
+                exceptions.stream()
+                        .filter(each -> each.until.isAfter(time))
+                        .map(PolicyException::form)
+                        .toList());
+        form.put("hours", hours.stream().map(Hours::form).toList());
+        return form;
+    }
+
+    /** Returns when the exception ends that gives a key its value; empty if it is not of an exception. */
+    public Optional<Instant> end(PolicyKey key, Instant time) {
+        return exceptions.stream()
+                .filter(each ->
+                        each.span().contains(time) && each.values().all().containsKey(key))
+                .map(PolicyException::until)
+                .reduce((_, later) -> later);
+    }
 
     /** Returns the values at a time: those of this document take the place of others with the same key. */
     public PolicyValues at(Instant time, PolicyValues base) {

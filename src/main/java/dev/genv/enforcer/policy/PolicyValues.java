@@ -68,6 +68,17 @@ public record PolicyValues(SortedMap<PolicyKey, Sourced> all) {
             return ORDER.compare(this, other);
         }
 
+        /** Returns why a user has this limit, such as {@code group phd}. */
+        public String reason() {
+            return switch (kind) {
+                case USER -> "user " + name;
+                case GROUP -> "group " + name;
+                case USER_EXCEPTION -> "exception of user " + name;
+                case GROUP_EXCEPTION -> "exception of group " + name;
+                default -> "default";
+            };
+        }
+
         /** Returns the place in the file, such as {@code max_devices.users.john}. */
         public String path() {
             var section = Rules.find(rule).map(RuleDefinition::section).orElse(rule);

@@ -5,6 +5,8 @@ import dev.genv.enforcer.model.Accounts.Match;
 import dev.genv.enforcer.model.ProblemCode;
 import dev.genv.enforcer.model.SafeText;
 import dev.genv.enforcer.policy.Plan.HostProblem;
+import dev.genv.enforcer.policy.PolicyValues.Kind;
+import dev.genv.enforcer.policy.PolicyValues.PolicyKey;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
 import java.time.Duration;
 import java.util.Comparator;
@@ -117,15 +119,19 @@ public record RuleConfig(RuleMode mode, Limits limits) {
                     .orElse(null);
         }
 
-        /** Returns why a user has a known limit, such as {@code group phd}. */
-        public String reasonFor(Function<String, Match> user, Function<String, Match> group) {
-            if (exceptions != null && exceptions.limitFor(user, group) instanceof UserLimit.Known) {
-                return "exception of " + exceptions.reasonFor(user, group);
-            }
+        /** Returns the key, without a rule, of the known limit of a user. */
+        public PolicyKey keyFor(Function<String, Match> user, Function<String, Match> group) {
+            return exceptions != null && exceptions.limitFor(user, group) instanceof UserLimit.Known
+                    ? exceptions.keyFor(Kind.USER_EXCEPTION, Kind.GROUP_EXCEPTION, user, group)
+                    : keyFor(Kind.USER, Kind.GROUP, user, group);
+        }
+
+        private PolicyKey keyFor(
+                Kind ofUser, Kind ofGroup, Function<String, Match> user, Function<String, Match> group) {
             return largest(perUser, user)
-                    .map(name -> "user " + name)
-                    .or(() -> largest(perGroup, group).map(name -> "group " + name))
-                    .orElse("default");
+                    .map(name -> new PolicyKey(ofUser, "", name))
+                    .or(() -> largest(perGroup, group).map(name -> new PolicyKey(ofGroup, "", name)))
+                    .orElseGet(() -> new PolicyKey(Kind.DEFAULT, "", ""));
         }
 
         private static Optional<String> largest(Map<String, Integer> limits, Function<String, Match> match) {

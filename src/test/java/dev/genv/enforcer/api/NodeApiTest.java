@@ -5,7 +5,9 @@ import static io.restassured.RestAssured.when;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.hamcrest.Matchers.containsString;
 import static org.hamcrest.Matchers.equalTo;
+import static org.hamcrest.Matchers.everyItem;
 import static org.hamcrest.Matchers.hasItem;
+import static org.hamcrest.Matchers.hasItems;
 import static org.hamcrest.Matchers.hasSize;
 import static org.hamcrest.Matchers.notNullValue;
 import static org.hamcrest.Matchers.nullValue;
@@ -20,6 +22,7 @@ import jakarta.inject.Inject;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.ZoneId;
 import org.eclipse.microprofile.config.inject.ConfigProperty;
 import org.junit.jupiter.api.MethodOrderer.OrderAnnotation;
 import org.junit.jupiter.api.Order;
@@ -113,11 +116,21 @@ class NodeApiTest {
         assertThat(missing.isEmpty()).isEqualTo(CurrentProcess.hasRequiredCapabilities());
         when().get("/status").then().body("late", equalTo(false)).body("error", nullValue());
         when().get("/snapshot").then().body("'%s'.processes.processes".formatted(snapshot.host()), hasSize(0));
-        when().get("/users/root").then().statusCode(200).body("user", equalTo("root"));
+        when().get("/users/root")
+                .then()
+                .statusCode(200)
+                .body("user", equalTo("root"))
+                .body("limits.rule", hasItems("max-devices-per-user", "max-memory-per-user"))
+                .body("limits.state", everyItem(equalTo("none")))
+                .body("limits.because", everyItem(equalTo("no limit")));
         when().get("/policy")
                 .then()
                 .body("version", notNullValue())
                 .body("exempt_users", hasSize(0))
+                .body("policy.exempt.cgroups", hasSize(0))
+                .body("policy_file.hours", hasSize(0))
+                .body("policy_grace_seconds", equalTo(900.0f))
+                .body("time_zone", equalTo(ZoneId.systemDefault().getId()))
                 .body("protected_programs.find { it.path == '/usr/bin/nvidia-cuda-mps-server' }.user", equalTo("*"))
                 .body("protected_programs.find { it.path == '/usr/bin/Xorg' }.user", equalTo("0"));
         management()

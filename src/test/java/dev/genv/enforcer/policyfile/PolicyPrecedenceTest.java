@@ -79,7 +79,8 @@ class PolicyPrecedenceTest {
         var found = limits.limitFor(name -> name.equals(user) ? Match.YES : Match.NO, group -> match(its, group));
         assertThat(found.orNull()).isEqualTo(limit);
         if (reason != null) {
-            assertThat(limits.reasonFor(name -> name.equals(user) ? Match.YES : Match.NO, group -> match(its, group)))
+            assertThat(limits.keyFor(name -> name.equals(user) ? Match.YES : Match.NO, group -> match(its, group))
+                            .reason())
                     .isEqualTo(reason);
         }
     }

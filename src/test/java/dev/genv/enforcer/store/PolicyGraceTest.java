@@ -13,6 +13,7 @@ import dev.genv.enforcer.enforcement.report.ViolationRecord.NextAction;
 import dev.genv.enforcer.enforcement.report.ViolationRecord.WaitReason;
 import dev.genv.enforcer.model.GpuProcess.Immunity;
 import dev.genv.enforcer.policy.Action;
+import dev.genv.enforcer.policy.PolicyDocument;
 import dev.genv.enforcer.policy.PolicyInForce;
 import dev.genv.enforcer.policy.PolicyValues;
 import dev.genv.enforcer.policy.PolicyValues.Kind;
@@ -63,7 +64,8 @@ class PolicyGraceTest extends StoreFixture {
 
     private PolicyInForce policyAt(Instant at) {
         var values = values(yaml, at);
-        return new PolicyInForce(values.policy(IdleLimits.DEFAULT), values, List.of(), Optional.empty());
+        return new PolicyInForce(
+                values.policy(IdleLimits.DEFAULT), values, PolicyDocument.empty(ZoneOffset.UTC), Optional.empty());
     }
 
     private PolicyValues values(String yaml, Instant at) {

@@ -7,6 +7,7 @@ import dev.genv.enforcer.api.view.ViolationView;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
+import dev.genv.enforcer.enforcement.host.Ticker;
 import dev.genv.enforcer.enforcement.report.ViolationRecord;
 import dev.genv.enforcer.enforcement.report.ViolationRegistry;
 import dev.genv.enforcer.model.Accounts.Match;
@@ -21,7 +22,9 @@ import dev.genv.enforcer.model.HostUsers;
 import dev.genv.enforcer.model.Membership;
 import dev.genv.enforcer.model.Memory;
 import dev.genv.enforcer.model.Snapshot;
-import dev.genv.enforcer.policy.Policy;
+import dev.genv.enforcer.policy.PolicyInForce;
+import dev.genv.enforcer.policy.PolicyValues.PolicyKey;
+import dev.genv.enforcer.policy.PolicyValues.Sourced;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleConfig.Limits.UserLimit;
 import dev.genv.enforcer.policy.RuleDefinition;
@@ -31,6 +34,7 @@ import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;
 import jakarta.ws.rs.core.MediaType;
+import java.time.Instant;
 import java.time.LocalDateTime;
 import java.util.List;
 import java.util.Map;
@@ -55,12 +59,19 @@ public class UsersResource {
     private final EnforcerConfig config;
     private final ViolationRegistry registry;
     private final DeviceHistory history;
+    private final Ticker ticker;
 
-    UsersResource(Enforcer enforcer, EnforcerConfig config, ViolationRegistry registry, DeviceHistory history) {
+    UsersResource(
+            Enforcer enforcer,
+            EnforcerConfig config,
+            ViolationRegistry registry,
+            DeviceHistory history,
+            Ticker ticker) {
         this.enforcer = enforcer;
         this.config = config;
         this.registry = registry;
         this.history = history;
+        this.ticker = ticker;
     }
 
     @GET
@@ -74,7 +85,8 @@ public class UsersResource {
     @Path("/{name}")
     public UserView get(String name) {
         var latest = enforcer.latest();
-        return UserView.of(name, config.policy(), registry, latest).orElseThrow(() -> unknown(name, latest));
+        return UserView.of(name, config.policies().get(), registry, latest, ticker.now())
+                .orElseThrow(() -> unknown(name, latest));
     }
 
     private static ApiException unknown(String name, Optional<CycleReport> latest) {
@@ -98,7 +110,11 @@ public class UsersResource {
             List<ViolationView> violations) {
         /** Returns the view; empty if neither a host nor a violation knows the user. */
         static Optional<UserView> of(
-                String user, Policy policy, ViolationRegistry registry, Optional<CycleReport> latest) {
+                String user,
+                PolicyInForce current,
+                ViolationRegistry registry,
+                Optional<CycleReport> latest,
+                Instant now) {
             var fleet = latest.map(CycleReport::fleet).orElseGet(() -> new Fleet(List.of(), false));
             var hosts = fleet.snapshots().stream()
                     .map(host -> new UserOnHost(user, host))
@@ -116,10 +132,10 @@ public class UsersResource {
                     limited.equals(user) ? Match.YES : Match.any(hosts.stream().flatMap(host -> host.match(limited)));
             Function<String, Match> isInGroup =
                     group -> fleet.isInGroup(group, user, hosts.stream().flatMap(host -> host.isIn(group)));
-            var limit = policy.limitsOf(Rules.MAX_DEVICES_PER_USER).limitFor(isUser, isInGroup);
+            var limit = current.policy().limitsOf(Rules.MAX_DEVICES_PER_USER).limitFor(isUser, isInGroup);
             var limits = Rules.definitions().stream()
                     .filter(RuleDefinition::hasLimit)
-                    .map(rule -> LimitView.of(rule, policy.limitsOf(rule), isUser, isInGroup))
+                    .map(rule -> LimitView.of(rule, current, now, isUser, isInGroup))
                     .toList();
             var held = hosts.stream()
                     .flatMap(UserOnHost::devices)
@@ -143,16 +159,45 @@ public class UsersResource {
         }
     }
 
-    /** The limit of a rule for the user, as the policy file has it, and why: such as {@code group phd}. */
-    public record LimitView(String rule, @Nullable String limit, String because) {
+    /**
+     * The limit of a rule for the user, as the policy file has it, and why: such as {@code group phd}.
+     *
+     * @param state known, none or unknown
+     * @param source where a known limit is from
+     * @param until the end of the exception
+     */
+    public record LimitView(
+            String rule,
+            String state,
+            @Nullable String limit,
+            String because,
+            @Nullable String source,
+            @Nullable Instant until) {
         private static LimitView of(
-                RuleDefinition rule, Limits limits, Function<String, Match> user, Function<String, Match> group) {
+                RuleDefinition rule,
+                PolicyInForce current,
+                Instant now,
+                Function<String, Match> user,
+                Function<String, Match> group) {
+            var limits = current.policy().limitsOf(rule);
             return switch (limits.limitFor(user, group)) {
-                case UserLimit.Known(var most) ->
-                    new LimitView(rule.name(), rule.limitText(most), limits.reasonFor(user, group));
-                case UserLimit.None() -> new LimitView(rule.name(), null, "no limit");
+                case UserLimit.Known(var most) -> {
+                    var its = limits.keyFor(user, group);
+                    var key = new PolicyKey(its.kind(), rule.name(), its.name());
+                    var source =
+                            Optional.ofNullable(current.values().all().get(key)).map(Sourced::origin);
+                    var until = current.document().end(key, now);
+                    yield new LimitView(
+                            rule.name(),
+                            "known",
+                            rule.limitText(most),
+                            key.reason(),
+                            source.orElse(null),
+                            until.orElse(null));
+                }
+                case UserLimit.None() -> new LimitView(rule.name(), "none", null, "no limit", null, null);
                 case UserLimit.Unknown() ->
-                    new LimitView(rule.name(), null, "unknown: the account or its groups are not found");
+                    new LimitView(rule.name(), "unknown", null, "the account or its groups are not found", null, null);
             };
         }
     }

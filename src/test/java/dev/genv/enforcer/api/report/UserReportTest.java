@@ -8,16 +8,23 @@ import static org.assertj.core.groups.Tuple.tuple;
 
 import dev.genv.enforcer.api.report.UserList.UserSummary;
 import dev.genv.enforcer.api.report.UsersResource.AttachedView;
+import dev.genv.enforcer.api.report.UsersResource.LimitView;
 import dev.genv.enforcer.api.report.UsersResource.UsageView;
 import dev.genv.enforcer.api.report.UsersResource.UserProcessView;
 import dev.genv.enforcer.api.report.UsersResource.UserView;
 import dev.genv.enforcer.api.view.ViolationView;
+import dev.genv.enforcer.enforcement.CurrentPolicy;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.EnforcerConfig;
 import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.report.ViolationRegistry;
+import dev.genv.enforcer.model.Accounts;
+import dev.genv.enforcer.model.Accounts.Groups;
+import dev.genv.enforcer.policy.PolicyInForce;
+import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
 import dev.genv.enforcer.policy.RuleDefinition.RuleMode;
+import dev.genv.enforcer.policyfile.PolicyReader;
 import dev.genv.enforcer.recording.DeviceHistory;
 import dev.genv.enforcer.testsupport.KnownRules;
 import dev.genv.enforcer.testsupport.builder.EnforcerConfigBuilder;
@@ -25,12 +32,22 @@ import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import dev.genv.enforcer.testsupport.fake.NoStore;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.LocalDateTime;
+import java.time.ZoneOffset;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class UserReportTest {
     private static final LocalDateTime SINCE = LocalDateTime.of(2026, 11, 20, 9, 22, 28);
@@ -103,10 +120,78 @@ class UserReportTest {
         observe(host("gpu-1").devices(4).with("process 7 uid 1003 account raz on 1"));
         var limited = KnownRules.policy(
                 Map.of(KnownRules.MAX_DEVICES_PER_USER, RuleMode.ENFORCE), new Limits(2, Map.of("+1003", 5)));
-        assertThat(UserView.of("raz", limited, registry, enforcer.latest())
+        var current = CurrentPolicy.fixed(limited).get();
+        assertThat(UserView.of("raz", current, registry, enforcer.latest(), FakeTime.START)
                         .orElseThrow()
                         .deviceLimit())
                 .isEqualTo(5);
+    }
+
+    /** The groups of the user, the limit of devices, why, where it is from, and until when. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', nullValues = "-", textBlock = """
+        users         | known   | 2 | default                   | hours in line 5 of the policy file | -
+        users phd     | known   | 4 | group phd                 | line 1 of the policy file          | -
+        phd course-ml | known   | 1 | exception of group course-ml | exception in line 4             | 2026-12-21T00:00:00Z
+        ?             | unknown | - | the account or its groups are not found | -                    | -
+        """)
+    void aLimitHasItsReason(
+            String groups,
+            String state,
+            @Nullable String limit,
+            String because,
+            @Nullable String source,
+            @Nullable Instant until)
+            throws IOException {
+        one.setAccounts(accounts(groups));
+        observe(host("gpu-1").devices(4));
+
+        assertThat(user("raz", IN_FORCE).limits())
+                .containsExactly(
+                        new LimitView("max-devices-per-user", state, limit, because, source, until),
+                        new LimitView("max-memory-per-user", "none", null, "no limit", null, null));
+    }
+
+    @Test
+    void anOwnExceptionComesFirst() throws IOException {
+        one.setAccounts(Map.of("bob", 1004L));
+        observe(host("gpu-1").devices(4));
+
+        assertThat(user("bob", IN_FORCE).limits().getFirst())
+                .isEqualTo(new LimitView(
+                        "max-devices-per-user",
+                        "known",
+                        "8",
+                        "exception of user bob",
+                        "exception in line 3",
+                        Instant.parse("2026-12-02T00:00:00Z")));
+    }
+
+    private static final String IN_FORCE = """
+        max_devices: {default: 1, groups: {phd: 4}}
+        exceptions:
+        - {user: bob, max_devices: 8, until: 2026-12-01}
+        - {group: course-ml, max_devices: 1, until: 2026-12-20}
+        hours: [{days: Mon-Sun, from: "00:00", to: "00:00", max_devices: {default: 2}}]
+        """;
+
+    private static Accounts accounts(String groups) {
+        var numbers = Map.of("phd", 600L, "course-ml", 601L, "users", 100L);
+        var configured = Map.of("phd", Optional.of(600L), "course-ml", Optional.of(601L));
+        var theirs = groups.equals("?")
+                ? Map.<String, Set<Long>>of()
+                : Map.of("raz", Stream.of(groups.split(" ")).map(numbers::get).collect(Collectors.toSet()));
+        return new Accounts(Map.of("raz", 1003L)).withGroups(new Groups(configured, theirs, Map.of()));
+    }
+
+    private UserView user(String name, String yaml) throws IOException {
+        var document = PolicyReader.read(yaml.getBytes(StandardCharsets.UTF_8), ZoneOffset.UTC);
+        var modes = PolicyReader.read(
+                "rules: {max-devices-per-user: enforce}".getBytes(StandardCharsets.UTF_8), ZoneOffset.UTC);
+        var values = document.at(FakeTime.START, modes.values());
+        var current = new PolicyInForce(values.policy(IdleLimits.DEFAULT), values, document, Optional.empty());
+        return UserView.of(name, current, registry, enforcer.latest(), FakeTime.START)
+                .orElseThrow();
     }
 
     @Test
@@ -224,7 +309,7 @@ class UserReportTest {
     }
 
     private Optional<UserView> find(String name) {
-        return UserView.of(name, config.policy(), registry, enforcer.latest());
+        return UserView.of(name, config.policies().get(), registry, enforcer.latest(), FakeTime.START);
     }
 
     private UserView user(String name) {

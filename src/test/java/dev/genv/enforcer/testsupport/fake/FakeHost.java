@@ -98,7 +98,12 @@ public final class FakeHost implements Host {
 
     /** Sets the local accounts, uids by name. */
     public FakeHost setAccounts(Map<String, Long> uids) {
-        accounts = new Accounts(uids);
+        return setAccounts(new Accounts(uids));
+    }
+
+    /** Sets the local accounts, with their groups. */
+    public FakeHost setAccounts(Accounts local) {
+        accounts = local;
         return this;
     }
 
