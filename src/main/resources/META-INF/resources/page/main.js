@@ -6,6 +6,7 @@ import { announceViolations, connectionText, showAlerts } from './views/alerts.j
 import { hostsView } from './views/hosts.js';
 import { prepareHeader, readRoute, showNavigation } from './views/navigation.js';
 import { planView } from './views/plan.js';
+import { policyView } from './views/policy.js';
 import { reportView } from './views/report.js';
 import { usersView } from './views/users.js';
 import { violationsView } from './views/violations.js';
@@ -18,6 +19,7 @@ const VIEWS = {
   hosts: hostsView,
   violations: violationsView,
   users: usersView,
+  rules: policyView,
   plan: planView,
   report: reportView,
 };

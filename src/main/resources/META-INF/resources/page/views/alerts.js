@@ -21,6 +21,7 @@ const HOST_KINDS = [
   ['attached', 'warning', 'No detachments: ', hasConsequence('nothing_detached'), 'The service detaches nothing there.'],
   ['waiting', 'warning', 'Termination limit reached: ', hasConsequence('terminations_wait'), 'Further terminations wait there.'],
   ['database', 'warning', 'Database not in use: ', hasConsequence('memory_only'), 'The next run of the service will not know what happens now.'],
+  ['policy', 'warning', 'Policy file not in use: ', hasCode('policy_unreadable'), 'Its last valid content applies.'],
   ['messages', 'warning', 'Messages not delivered: ', hasCode('notification_failed'), 'Users or receivers do not get them.'],
   ['damaged', 'warning', 'Database was damaged: ', hasCode('data_damaged'), 'What it had is lost. The service began a new one.'],
 ];

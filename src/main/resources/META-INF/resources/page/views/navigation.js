@@ -7,6 +7,7 @@ const LINKS = [
   ['hosts', 'GPUs'],
   ['users', 'Users'],
   ['violations', 'Violations'],
+  ['rules', 'Rules'],
   ['plan', 'What if'],
   ['report', 'Report'],
 ];

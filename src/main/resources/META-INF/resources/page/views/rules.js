@@ -1,6 +1,17 @@
 import { data } from '../data/store.js';
 import { element } from '../dom/dom.js';
-import { shortened } from '../dom/format.js';
+import { mebibytes, memory, shortened } from '../dom/format.js';
+
+/** The rules with limits of users, and the key of these in a policy file. */
+export const LIMITED = [
+  { rule: 'max-devices-per-user', section: 'max_devices', title: 'GPUs' },
+  { rule: 'max-memory-per-user', section: 'max_memory', title: 'GPU memory' },
+];
+
+/** A limit as the policy file has it, for a person. */
+export function limitText(text) {
+  return text === 'none' ? 'no limit' : /^\d+$/.test(text) ? text : memory(mebibytes(text));
+}
 
 /** What a rule means for people, as the service declares it; the name alone before its answer. */
 export function ruleTitle(name) {

@@ -1,20 +1,23 @@
 import { element, setChildren, setHidden, setText } from '../dom/dom.js';
-import { bytes, count, name, shortened } from '../dom/format.js';
+import { bytes, count, name, shortened, time } from '../dom/format.js';
 import { showList } from '../dom/list.js';
 import { getJson } from '../data/api.js';
 import { keepSameItems } from '../data/changes.js';
 import { changed, data } from '../data/store.js';
 import { createReader } from './answer.js';
+import { LIMITED, limitText } from './rules.js';
 import { createGroup, groupsOf } from './violation.js';
 
 /** What one user has, and what the service has done and will do. Its address can be given to that user. */
 export function userView(user) {
   const facts = element('p', { class: 'facts', role: 'status' });
+  const limits = element('ul', { class: 'held exact' });
   const devices = element('ul', { class: 'held' });
   const processes = element('ul', { class: 'held' });
   const active = element('div');
   const resolved = element('div');
   const sections = [
+    section('Limits', limits, null),
     section('GPUs', devices, 'No GPU is attached to an environment of this user.'),
     section('Processes', processes, 'No process of this user is on a GPU.'),
     section('Active violations', active, 'No rule is broken.'),
@@ -34,6 +37,7 @@ export function userView(user) {
     reader.update();
     if (report !== null) {
       setText(facts, factsOf(report));
+      showList(limits, report.limits, ({ rule }) => rule, createLimit);
       showList(devices, report.devices, (device) => `${device.host} ${device.device} ${device.environment}`, createDevice);
       showList(processes, report.processes, ({ host, process }) => `${host} ${process.pid} ${process.start_time}`, createProcess);
       const isActive = (violation) => violation.status === 'active';
@@ -66,9 +70,20 @@ function section(title, list, empty) {
   };
 }
 
-function factsOf({ devices_held: held, device_limit: limit }) {
+function factsOf({ devices_held: held, device_limit: limit, limits }) {
   const mode = data.policy?.mode === 'audit' ? ' The service is in audit mode: it only reports.' : '';
-  return limit === null ? `Holds ${count(held, 'GPU')}. There is no limit.${mode}` : `Holds ${held} of at most ${count(limit, 'GPU')}.${mode}`;
+  const isUnknown = limits.some(({ rule, state }) => rule === LIMITED[0].rule && state === 'unknown');
+  return limit === null ? `Holds ${count(held, 'GPU')}. ${isUnknown ? 'The limit is unknown.' : 'There is no limit.'}${mode}`
+    : `Holds ${held} of at most ${count(limit, 'GPU')}.${mode}`;
+}
+
+/** A limit, and why it is not another one. */
+function createLimit() {
+  const node = element('li');
+  const update = ({ rule, state, limit, because, source, until }) => setChildren(node, LIMITED.find((its) => its.rule === rule)?.title ?? rule, ': ',
+    state === 'known' ? [limitText(limit), ' · ', shortened(because), until && [', until ', time(until)], source && ` (${shortened(source)})`]
+      : state === 'unknown' ? `unknown · ${because}` : 'no limit');
+  return { node, update };
 }
 
 function createDevice() {
