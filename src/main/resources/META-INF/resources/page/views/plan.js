@@ -1,20 +1,21 @@
 import { element, setAttribute, setChildren } from '../dom/dom.js';
-import { count, mebibytes, name, shortened } from '../dom/format.js';
+import { count, name, shortened } from '../dom/format.js';
 import { createRows, createTable } from '../dom/table.js';
 import { ApiError, postJson } from '../data/api.js';
 import { data } from '../data/store.js';
+import { yaml } from '../data/yaml.js';
 import { createAnswer } from './answer.js';
 import { knownUser } from './navigation.js';
-import { ruleTitle } from './rules.js';
+import { LIMITED, ruleTitle } from './rules.js';
 
 const MOST = 500;
-/** The rules with a limit: what it is of, and how a limit is read and written. */
-const LIMITED = [
-  { rule: 'max-devices-per-user', section: 'max_devices', unit: '', singles: 'max-devices-for-user', title: 'GPUs', hint: '2', hints: 'john=3,paul=2',
-    read: (text) => /^\d+$/.test(text) ? Number(text) : null, write: String },
-  { rule: 'max-memory-per-user', section: 'max_memory', unit: 'mi', singles: 'max-memory-for-user', title: 'GPU memory', hint: '40g', hints: 'john=40g,paul=512mi',
-    read: (text) => mebibytes(text) === null ? null : Math.floor(mebibytes(text)), write: (mib) => mib % 1024 === 0 ? `${mib / 1024}gi` : `${mib}mi` },
-];
+/** The parts of the limits in a policy file, and their fields. */
+const HINTS = { max_devices: ['2', 'phd=4,undergrad=1', 'john=3,paul=2'], max_memory: ['40g', 'phd=80g', 'john=40g,paul=512mi'] };
+const FIELDS = LIMITED.flatMap(({ rule, section, title }) => [
+  { id: rule, section, part: 'default', title: `${title} per user`, hint: `such as ${HINTS[section][0]}; empty for no limit` },
+  { id: rule.replace('-per-', '-for-').replace('user', 'group'), section, part: 'groups', title: `${title} of groups`, hint: `such as ${HINTS[section][1]}` },
+  { id: rule.replace('-per-', '-for-'), section, part: 'users', title: `${title} of single users`, hint: `such as ${HINTS[section][2]}` },
+]);
 
 /** What another policy would do now, beside the present one. The service takes no action. */
 export function planView(route) {
@@ -22,13 +23,11 @@ export function planView(route) {
   const form = element('form', { class: 'policy' },
     element('fieldset', {}, element('legend', {}, 'Rules that are enforced'), rules),
     element('div', { class: 'filters' },
-      LIMITED.map(({ rule, singles, title, hint, hints }) => [
-        field(rule, `${title} per user`, input(rule), `such as ${hint}; empty for no limit`),
-        field(singles, `${title} of single users`, input(singles), `such as ${hints}`)])),
+      FIELDS.map(({ id, title, hint }) => field(id, title, input(id), hint))),
     element('button', { type: 'submit', class: 'primary' }, 'Show what it would do'));
   const answer = createAnswer('plan', form, { text: 'Computing …', nodes: [] }, compute);
   const node = element('div', {}, element('h1', { tabindex: '-1' }, 'What if'),
-    element('p', {}, 'What would this policy do now? The service only computes it and takes no action. To see what a rule finds over days, set its mode to audit.'), form,
+    element('p', {}, 'What would this policy do now? The service only computes it and takes no action. Exceptions and hours of the policy count as at this moment. To see what a rule finds over days, set its mode to audit.'), form,
     element('div', { id: 'plan-result' }, answer.nodes));
   let wanted = route;
   let present = null;
@@ -38,7 +37,7 @@ export function planView(route) {
     if (present !== null || data.policy === null) {
       return;
     }
-    present = presentChoices(data.policy.rules);
+    present = presentChoices(data.policy);
     setChildren(rules, Object.keys(present.rules).map((rule) => element('div', { class: 'check' },
       element('input', { type: 'checkbox', id: `rule-${rule}`, name: rule, checked: present.rules[rule] }),
       element('label', { for: `rule-${rule}` }, element('strong', {}, rule), ` ${ruleTitle(rule)}`))));
@@ -56,9 +55,9 @@ export function planView(route) {
       rules: Object.fromEntries(Object.keys(present.rules).map((rule) => [rule, form.elements[rule].checked])),
       limits: Object.fromEntries(Object.keys(present.limits).map((id) => [id, form.elements[id].value.trim()])),
     };
-    const other = policyOf(choices);
-    const results = [await postJson('/plan', {}), await postJson('/plan', { policy: other })];
-    return resultOf(results, settingsFor(present, choices));
+    const file = fileOf(choices);
+    const results = [await postJson('/plan', {}), await postJson('/plan', { policy: file })];
+    return resultOf(results, fileNodes(file, JSON.stringify(choices) === JSON.stringify(present)));
   }
   return { title: 'What if', node, update, accept };
 }
@@ -72,68 +71,50 @@ function field(id, title, its, hint) {
   return element('div', {}, element('label', { for: id }, title), its, element('small', { id: `${id}-hint` }, hint));
 }
 
-/** What the form shows for the running policy: which rules are enforced, and the limits as text. */
-function presentChoices(rules) {
-  const limits = LIMITED.flatMap(({ rule, singles, write }) => {
-    const its = rules.find((one) => one.name === rule && one.mode === 'enforce');
-    return [
-      [rule, its && its.limit !== null ? write(its.limit) : ''],
-      [singles, Object.entries(its?.limits_of_users ?? {}).map(([user, most]) => `${user}=${write(most)}`).join(',')],
-    ];
-  });
+/** What the form shows for the running policy: which rules are enforced, and the limits of those as text. */
+function presentChoices({ policy_file: file, rules }) {
+  const isEnforced = (rule) => file.rules[rule] === 'enforce';
+  const limitsOf = (section) => (isEnforced(LIMITED.find((one) => one.section === section).rule) ? file[section] : {});
   return {
-    rules: Object.fromEntries(rules.filter((rule) => !rule.limited).map((rule) => [rule.name, rule.mode === 'enforce'])),
-    limits: Object.fromEntries(limits),
+    rules: Object.fromEntries(rules.filter((rule) => !rule.limited).map(({ name: rule }) => [rule, isEnforced(rule)])),
+    limits: Object.fromEntries(FIELDS.map(({ id, section, part }) => [id, writeLimits(limitsOf(section)[part])])),
   };
 }
 
-/** The policy in the form of the policy file. */
-function policyOf({ rules, limits }) {
-  const sections = LIMITED.map(({ rule, section, unit, singles, read }) => [section, {
-    ...(limits[rule] !== '' && { default: `${readLimit(limits[rule], read, limits[rule])}${unit}` }),
-    users: Object.fromEntries(Object.entries(readLimits(limits[singles], read)).map(([user, most]) => [user, `${most}${unit}`])),
-  }]);
-  const modes = Object.entries(rules).map(([rule, isOn]) => [rule, isOn ? 'enforce' : 'off']);
-  return { rules: Object.fromEntries(modes), ...Object.fromEntries(sections) };
+function writeLimits(limits = '') {
+  const write = (text) => (text === 'none' ? '' : /^\d+mi$/.test(text) && parseInt(text) % 1024 === 0 ? `${parseInt(text) / 1024}gi` : text);
+  return typeof limits === 'string' ? write(limits) : Object.entries(limits).map(([who, text]) => `${who}=${write(text)}`).join(',');
 }
 
-function readLimit(text, read, whole) {
-  const limit = read(text);
-  if (limit === null) {
-    throw new ApiError(0, `“${whole}” is not a limit`);
+/** The policy as a file. A rule that is not enforced any more still reports; a limit is enforced. */
+function fileOf({ rules, limits }) {
+  const file = { ...data.policy.policy_file, rules: { ...data.policy.policy_file.rules } };
+  Object.entries(rules).forEach(([rule, isOn]) => {
+    file.rules[rule] = isOn ? 'enforce' : file.rules[rule] === 'enforce' ? 'audit' : file.rules[rule];
+  });
+  for (const { rule, section } of LIMITED) {
+    const its = FIELDS.filter((one) => one.section === section);
+    if (file.rules[rule] === 'enforce' || its.some(({ id }) => limits[id] !== '')) {
+      file.rules[rule] = 'enforce';
+      file[section] = Object.fromEntries(its.map(({ id, part }) => [part, part === 'default' ? limits[id] || 'none' : readLimits(limits[id])]));
+    }
   }
-  return limit;
+  return file;
 }
 
 /** Reads `john=3,paul=2`, with commas or blanks as the settings have them. */
-function readLimits(text, read) {
+function readLimits(text) {
   return Object.fromEntries(text.split(/[\s,]+/).filter((part) => part !== '').map((part) => {
-    const [, user, limit] = /^([^=]+)=(.+)$/.exec(part) ?? [null, null, ''];
-    return [user, readLimit(limit, read, part)];
+    const [, who, limit] = /^([^=]+)=(.+)$/.exec(part) ?? [];
+    if (limit === undefined) {
+      throw new ApiError(0, `“${part}” is not a limit`);
+    }
+    return [who, limit];
   }));
 }
 
-/** The environment variables that make the other policy the running one. A rule that is no longer enforced still reports. */
-function settingsFor(present, { rules, limits }) {
-  const variable = (id, value) => `GENV_ENFORCER_${id.toUpperCase().replaceAll('-', '_')}=${value}`;
-  const limited = LIMITED.flatMap(({ rule, singles }) => {
-    const isOn = limits[rule] !== '' || limits[singles] !== '';
-    const isEnforced = data.policy.rules.some((one) => one.name === rule && one.mode === 'enforce');
-    return [
-      ...[rule, singles].filter((id) => limits[id] !== present.limits[id]).map((id) => variable(id, limits[id])),
-      isOn && !isEnforced && variable(`${rule}-mode`, 'enforce'),
-    ];
-  });
-  const lines = [
-    data.policy.mode === 'audit' && 'GENV_ENFORCER_MODE=enforce',
-    ...Object.keys(rules).filter((rule) => rules[rule] !== present.rules[rule]).map((rule) => variable(rule, rules[rule] ? 'enforce' : 'audit')),
-    ...limited,
-  ];
-  return lines.filter(Boolean).join('\n');
-}
-
 /** Each action of either policy, with its user and command, and what the policies do: what differs first. */
-function resultOf(results, settings) {
+function resultOf(results, nodes) {
   const rows = new Map();
   const both = results.map(planned);
   both.forEach(({ actions }, i) => actions.forEach((action) => {
@@ -151,22 +132,29 @@ function resultOf(results, settings) {
       ordered.length > 0 && createTable('What happens', ['User', 'Process or environment', `Present policy${data.policy.mode === 'audit' ? ' (audit)' : ''}`, 'This policy'],
         createRows(ordered.slice(0, MOST).map(cellsOf))),
       ordered.length > MOST && element('p', {}, `and ${ordered.length - MOST} more`),
-      ...settingsNodes(settings),
+      ...nodes,
     ],
   };
 }
 
-function settingsNodes(settings) {
-  if (settings === '') {
-    return [element('p', {}, 'This is the running policy: no setting changes.')];
-  }
-  const text = element('textarea', { id: 'settings', readonly: true, rows: settings.split('\n').length + 1, spellcheck: 'false' }, settings);
+/** The policy file to save, and what it cannot do. */
+function fileNodes(file, isPresent) {
+  const written = yaml(file);
+  const text = element('textarea', { id: 'file', readonly: true, rows: written.split('\n').length, spellcheck: 'false' }, written);
   const done = element('span', { role: 'status' });
   const copy = async () => {
     text.select();
-    await navigator.clipboard?.writeText(settings).then(() => { done.textContent = ' Copied.'; }, () => {});
+    await navigator.clipboard?.writeText(written).then(() => { done.textContent = ' Copied.'; }, () => {});
   };
-  return [element('h2', {}, 'Settings'), element('label', { for: 'settings' }, 'Set these environment variables, and start the service again'), text,
+  const removed = FIELDS.filter(({ part }) => part !== 'default').flatMap(({ section, part }) => {
+    const paths = Object.keys(data.policy.policy_file[section]?.[part] ?? {}).filter((who) => !Object.hasOwn(file[section][part], who));
+    return paths.map((who) => `${section}.${part}.${who}`).map((path) => `${path} (${data.policy.sources[path]})`);
+  });
+  return [element('h2', {}, 'Policy file'),
+    isPresent && element('p', {}, 'This is the running policy.'),
+    removed.length > 0 && element('p', {}, 'A file cannot remove the limit of a variable. If variables have these, remove them there, too: ', shortened(removed.join(', '), 1000)),
+    data.policy.mode === 'audit' && element('p', {}, 'The service is in audit mode. It enforces no policy before it starts with GENV_ENFORCER_MODE=enforce.'),
+    element('label', { for: 'file' }, 'Save this as the file of GENV_ENFORCER_POLICY_FILE'), text,
     element('p', {}, element('button', { type: 'button', onclick: copy }, 'Copy'), done)];
 }
 

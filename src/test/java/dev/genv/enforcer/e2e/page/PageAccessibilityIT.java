@@ -34,6 +34,8 @@ class PageAccessibilityIT extends PageSuite {
             "over its capacity of",
             "#/plan",
             "env-devices",
+            "#/rules",
+            "env-devices",
             "#/report",
             "GPU hours as CSV",
             "#/users",
@@ -165,7 +167,7 @@ class PageAccessibilityIT extends PageSuite {
         check.accept(window);
     }
 
-    private static void check(Window window) {
+    static void check(Window window) {
         var found = (List<?>) window.page().evaluate("""
             async () => (await axe.run({ resultTypes: ['violations'] })).violations.map(
                 ({ id, nodes }) => id + ': ' + nodes.map(({ html, failureSummary }) => html + ' ' + failureSummary).join('; '))
@@ -188,7 +190,7 @@ class PageAccessibilityIT extends PageSuite {
         throw new AssertionError("The key " + key + " does not reach " + selector);
     }
 
-    private static String axe() throws IOException {
+    static String axe() throws IOException {
         try (InputStream script = PageAccessibilityIT.class.getResourceAsStream("/axe.min.js")) {
             return new String(Objects.requireNonNull(script).readAllBytes(), StandardCharsets.UTF_8);
         }

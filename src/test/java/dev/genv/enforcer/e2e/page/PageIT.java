@@ -156,7 +156,7 @@ class PageIT extends PageSuite {
                     "#plan-result tr:has-text('%s'):has-text('sleep (pid %d), GPU 0')"
                             .formatted(CurrentProcess.name(), member.pid()),
                     "Terminated: max-devices-per-user");
-            assertThat(window.page().locator("#settings")).hasValue("GENV_ENFORCER_MAX_DEVICES_PER_USER=0");
+            assertThat(window.page().locator("#file")).hasValue(Pattern.compile("max_devices:\n  default: 0\n"));
             client().awaitNext(client().observe());
             assertThat(member.isAlive()).isTrue();
 
