@@ -30,6 +30,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -267,7 +268,7 @@ class PolicySourceTest {
                     var next = i;
                     good.add(next);
                     replaceBy("max_devices: {default: %d}".formatted(next), now.minus(Duration.ofDays(1)));
-                    await().until(() -> Objects.equals(last.get(), next) || cycles.isDone());
+                    awaitSoon(() -> Objects.equals(last.get(), next) || cycles.isDone());
                     expected = next;
                 }
             }
@@ -282,7 +283,11 @@ class PolicySourceTest {
     /** Waits for a whole look that begins after this call. */
     private static void awaitLooks(AtomicInteger looks, CompletableFuture<?> cycles) {
         var first = looks.get();
-        await().pollInterval(Duration.ofMillis(1)).until(() -> looks.get() > first + 1 || cycles.isDone());
+        awaitSoon(() -> looks.get() > first + 1 || cycles.isDone());
+    }
+
+    private static void awaitSoon(Callable<Boolean> condition) {
+        await().pollDelay(Duration.ZERO).pollInterval(Duration.ofMillis(1)).until(condition);
     }
 
     private void replaceBy(String yaml, Instant written) throws IOException {

@@ -17,8 +17,8 @@ import dev.genv.enforcer.testsupport.Requirements;
 import dev.genv.enforcer.testsupport.browser.Chromium;
 import dev.genv.enforcer.testsupport.browser.Window;
 import dev.genv.enforcer.testsupport.linux.Child;
+import dev.genv.enforcer.testsupport.linux.FakeClock;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -71,6 +71,7 @@ class FastDayIT extends NodeSuite {
     /** In hours. */
     private double lost;
 
+    private FakeClock clock;
     private final List<Moment> moments = new ArrayList<>();
 
     /** Bounds of a number of hours. */
@@ -99,11 +100,9 @@ class FastDayIT extends NodeSuite {
     void reportPageAndMailHaveTheHoursBetweenTheChanges() throws Exception {
         Requirements.rootWithCapabilities();
         var data = node.addDatabase();
-        node.variable("LD_PRELOAD", library().toString())
-                .variable("FAKETIME_TIMESTAMP_FILE", directory.resolve("time").toString())
-                .variable("FAKETIME_CACHE_DURATION", "1")
-                .variable("TZ", "UTC")
-                .set("INTERVAL", INTERVAL.toMinutes() + "m")
+        clock = new FakeClock(directory);
+        clock.variables().forEach(node::variable);
+        node.set("INTERVAL", INTERVAL.toMinutes() + "m")
                 .set("GPU_TIMEOUT", "24h")
                 .set("LOCK_TIMEOUT", "24h")
                 .set("IDLE_DEVICES", "enforce")
@@ -117,7 +116,7 @@ class FastDayIT extends NodeSuite {
         try (var chromium = Chromium.start()) {
             observeADay(data);
 
-            setTime("2026-11-30 08:01:00", 1); // the mail was due a minute before
+            clock.set("2026-11-30 08:01:00", 1); // the mail was due a minute before
             node.setStoreLimit(HANG);
             var service = start();
             try (var database = DriverManager.getConnection("jdbc:sqlite:" + data.resolve("enforcer.db"));
@@ -156,12 +155,12 @@ class FastDayIT extends NodeSuite {
                     .device(3)
                     .write();
             node.gpus.process(0, alices.pid(), "4096").process(2, bobs.pid(), "2048");
-            setTime("2026-11-28 00:00:00", 1);
+            clock.set("2026-11-28 00:00:00", 1);
             node.setStoreLimit(DAY.multipliedBy(10));
             var service = start();
             var client = new ServiceClient(service);
             client.awaitObservation();
-            setTime("2026-11-28 00:00:00", 100);
+            clock.set("2026-11-28 00:00:00", 100);
             client.awaitNext(client.observe());
             moments.add(new Moment(SATURDAY, lastCycle(client)));
 
@@ -201,24 +200,6 @@ class FastDayIT extends NodeSuite {
 
     private static int uid(String user) {
         return USERS.getOrDefault(user, 0);
-    }
-
-    /** A program reads the file once a second. Its time since its start passes at this speed. */
-    private void setTime(String start, int speed) throws IOException {
-        Files.writeString(directory.resolve("time"), "@%s x%d\n".formatted(start, speed));
-    }
-
-    private static Path library() throws IOException {
-        try (var libraries = Files.newDirectoryStream(Path.of("/usr/lib"), "*-linux-gnu*")) {
-            for (var folder : libraries) {
-                var library = folder.resolve("faketime/libfaketimeMT.so.1");
-                if (Files.exists(library)) {
-                    return library;
-                }
-            }
-        }
-        Requirements.require(false, "libfaketime", "apt install libfaketime");
-        throw new IllegalStateException();
     }
 
     private Node.Service start() throws IOException {
