@@ -11,10 +11,12 @@ import bisect
 import collections
 import errno
 import fcntl
+import grp
 import itertools
 import json
 import os
 import pickle
+import pwd
 import re
 import select
 import signal

@@ -32,16 +32,15 @@ class Worker:
 
     idle = None  # the one that stays
 
-    def __init__(self, most=MOST_CHILDREN, task=None):
-        """task: the only one of a child that does not stay. Raises OSError if too many processes exist or children hang."""
+    def __init__(self, most):
+        """Raises OSError if too many processes exist or children hang."""
         require_few_children(most)
-        self.stays, self.request, self.is_over = task is None, b"", False
         self.channel, channel = socket.socketpair()
         self.answers = self.channel.makefile("rb")
         with channel:
             self.pid = os.fork()
             if self.pid == 0:
-                self.work(channel.fileno(), task)
+                self.work(channel.fileno())
 
     def close(self):
         self.answers.close()
@@ -62,7 +61,7 @@ class Worker:
             self.close()
 
     @staticmethod
-    def work(descriptor, task):
+    def work(descriptor):
         """Never returns. The caller of this program waits for its output, so the child must not keep that open."""
         try:
             reading(library_call, "prctl", PR_SET_PDEATHSIG, signal.SIGKILL)  # the end of the requests ends only an idle one
@@ -73,8 +72,8 @@ class Worker:
             while True:
                 os.closerange(4, 256)  # what a task has left open, such as its locks
                 write(3, answer)
-                function, *arguments = task or pickle.load(requests)
-                task, answer = None, Worker.execute(function(*arguments), requests)
+                function, *arguments = pickle.load(requests)
+                answer = Worker.execute(function(*arguments), requests)
         finally:
             os._exit(0)
 
@@ -125,10 +124,11 @@ class Worker:
         return merged
 
 
-def execute(task, *arguments, most=MOST_CHILDREN):
-    """Returns the child that stays, for one task with these arguments. Raises OSError as Worker does."""
-    worker = Worker.idle if Worker.idle and Worker.idle.exists() else Worker(most)
-    Worker.idle, worker.is_over, worker.request = None, False, pickle.dumps((task,) + arguments)
+def execute(task, *arguments, most=MOST_CHILDREN, stays=True):
+    """Returns the child that stays, or another one, for one task with these arguments. Raises OSError as Worker does."""
+    worker = Worker.idle if stays and Worker.idle and Worker.idle.exists() else Worker(most)
+    Worker.idle = None if stays else Worker.idle
+    worker.stays, worker.is_over, worker.request = stays, False, pickle.dumps((task,) + arguments)
     return worker
 
 

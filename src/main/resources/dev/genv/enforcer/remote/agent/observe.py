@@ -155,9 +155,9 @@ def observe(machine):
                          "cgroupRoot": reading(machine.cgroup_root)},
              "accounts": {name: reading(text_file, etc + "/" + name, request["omitted"][name]) for name in ("passwd", "subuid")},
              "programs": [reading(program_file, path) for path in request["programs"]]}
-    facts["accounts"].update(configured=lookups(machine, request["users"], uid_of),
-                             groups=lookups(machine, request["groups"], number_of),
-                             memberships=lookups(machine, request["members"], groups_of))
+    facts["accounts"].update(configured=lookups(machine, request["users"], uid_of, 0.6),
+                             groups=lookups(machine, request["groups"], number_of, 0.6),
+                             memberships=lookups(machine, request["members"], groups_of, 0.6))
     facts["machine"]["beforeListing"] = machine.ticks()
     facts["gpu"], pids, tool_hangs = gpu_facts(machine)
     facts["processes"] = process_facts(machine, sorted(pids))

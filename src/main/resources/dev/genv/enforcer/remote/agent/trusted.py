@@ -63,36 +63,20 @@ def account_facts(machine, passwd, processes):
         known = {(line.split(b":") + [b""] * 3)[2] for line in content.split(b"\n")}
         unknown = [uid for uid in dict.fromkeys(unknown) if uid.encode() not in known]
     asked = list(dict.fromkeys(request["accounts"] + unknown[:request["moreAccounts"]]))
-    seconds = machine.limit(request["budget"] / 20, 0.4)
-    return {"asked": asked, "named": named_accounts(asked, seconds) if asked else failed("SKIPPED")}
+    found = lookups(machine, asked, passwd_line, 0.4)
+    unread = [each for each in found if each.get("failure", "ABSENT") != "ABSENT"]
+    lines = {"value": b"".join(each.get("value", b"") for each in found)}
+    return {"asked": asked, "named": unread[0] if unread else lines if asked else failed("SKIPPED")}
 
 
-def account(function, key):
-    """Returns what a function of pwd finds; None if it finds nothing."""
-    try:
-        return function(key)
-    except KeyError:
-        return None
-
-
-def named_accounts(asked, seconds):
-    """Returns a Reading of lines as in passwd(5) for those of these names and uids that the name service finds."""
-    def lines():
-        import pwd
-        found = [account(pwd.getpwuid, int(key)) if key.isdigit() else account(pwd.getpwnam, key) for key in asked]
-        yield {"value": b"".join(b"%s:x:%d:\n" % (os.fsencode(each.pw_name), each.pw_uid) for each in found if each)}
-
-    try:
-        return call(Worker(task=[lines]), seconds)  # a name service may keep files open
-    except NoAnswer:
-        return failed("TIMEOUT", "there was no answer within %d ms" % (seconds * 1000))
-    except (Bug, OSError) as error:
-        return failed("OTHER", str(error))
+def passwd_line(key):
+    """Returns the line as in passwd(5) of an account with this name or uid. Raises KeyError."""
+    found = pwd.getpwuid(int(key)) if key.isdigit() else pwd.getpwnam(key)
+    return b"%s:x:%d:\n" % (os.fsencode(found.pw_name), found.pw_uid)
 
 
 def uid_of(user):
     """Returns the uid of the account of that name, or else of the number. Raises KeyError."""
-    import pwd
     try:
         return pwd.getpwnam(user).pw_uid
     except KeyError:
@@ -102,36 +86,38 @@ def uid_of(user):
 
 
 def number_of(group):
-    import grp
     return grp.getgrnam(group).gr_gid
 
 
 def groups_of(user):
     """Returns the numbers of all groups of a user. Raises KeyError."""
-    import pwd
     return os.getgrouplist(user, pwd.getpwnam(user).pw_gid)
 
 
-def lookups(machine, names, find):
-    """Returns a Reading of what a function finds for each of these names. It raises KeyError if that does not exist."""
-    def find_all():
-        for name in names:
-            try:
-                yield {name: {"value": find(name)}}
-            except KeyError:
-                yield {name: failed("ABSENT")}
-            yield MAY_HANG
+def find_all(names, find):
+    """Yields a Reading for each name, in time for what is known. A child process executes it."""
+    for name in names:
+        try:
+            yield {name: {"value": find(name)}}
+        except KeyError:
+            yield {name: failed("ABSENT")}
+        yield MAY_HANG
 
-    if not names:
-        return []
-    known, rest, seconds = {}, failed("NO_TIME"), machine.limit(machine.request["budget"] / 20, 0.6)
+
+def lookups(machine, names, find, spare):
+    """Returns a Reading of what a function finds for each of these names. It raises KeyError if that does not exist.
+
+    For the rest this part of the budget is left.
+    """
+    known, why, seconds = {}, None, machine.limit(machine.request["budget"] / 20, spare)
     try:
-        call(Worker(task=[find_all]), seconds, known)
+        if names:
+            call(execute(find_all, names, find, stays=False), seconds, known)  # a name service may keep files open
     except NoAnswer:
-        rest = failed("TIMEOUT", "there was no answer within %d ms" % (seconds * 1000))
+        why = failed("TIMEOUT", "there was no answer within %d ms" % (seconds * 1000))
     except (Bug, OSError) as error:
-        rest = failed("OTHER", str(error))
-    return [known.get(name, rest) for name in names]
+        why = failed("OTHER", str(error))
+    return [known.get(name, why) for name in names]
 
 
 def find_program(name):
