@@ -35,13 +35,14 @@ def send_signals(machine):
     """Sends signals, each only to the process that was observed, and only while it uses the driver."""
     orders, other, results, has_pidfd = machine.request["signals"], other_service(machine), [], True
     uses = {} if other else device_uses(machine, [order["process"]["pid"] for order in orders])
+    reader = ProcessReader(machine, machine.limit(READING_TIME, 0.1), READING_TIME, MOST_CHILDREN)
     for order in orders:
         pid, handle, kind, reason = order["process"]["pid"], None, "NOT_SENT", other
         try:
             if not other:
                 handle = open_handle(pid)
                 has_pidfd = has_pidfd and handle is not None
-                kind, reason = send_signal(machine, order, handle, uses[pid])
+                kind, reason = send_signal(machine, order, handle, uses[pid], reader)
         except OSError as error:
             kind = "GONE" if error.errno in (errno.ESRCH, errno.ENOENT) else "NOT_SENT"
             reason = error.strerror or ""
@@ -52,10 +53,13 @@ def send_signals(machine):
     return {"hasPidfd": has_pidfd, "signals": results}
 
 
-def send_signal(machine, order, handle, use):
+def send_signal(machine, order, handle, use, reader):
     """Returns the kind and the reason of a SignalResult."""
     pid, number = order["process"]["pid"], signal.SIGKILL if order["kill"] else signal.SIGTERM
-    now = fields(machine.stat(pid))
+    found = reader.facts([pid], reader.read([pid], machine.identity))[0]["after"]
+    if "failure" in found:
+        return "GONE" if found["failure"] == "ABSENT" else "UNEXAMINED", found["reason"]
+    now = fields(found["value"])
     if not now[17].isdigit() or not now[19].isdigit():
         return "NOT_SENT", "stat has an unknown form"
     # If it still has its pid, it had that when the pidfd was opened and its files were examined.
@@ -99,7 +103,9 @@ def swap(machine):
                     has_begun = True
                     begin(machine, SWAP)
                     child.channel.sendall(b"!")
-            return result
+        if "locked" in result:
+            add_holders(machine, result["locked"]["lock"], 0)
+        return result
     except NoAnswer:
         why = "the state directory does not answer: there was no answer within %d ms" % (seconds * 1000)
     except Bug as error:

@@ -26,20 +26,21 @@ def ancestor_facts(machine, observed):
 
     Users choose the number of processes, so the time and the number are limited.
     """
-    memories = Memories(machine, time.monotonic() + machine.limit(machine.request["budget"] / 10, 0.22, 0))
+    reader = ProcessReader(machine, machine.limit(machine.request["budget"] / 10, 0.22, 0))
+    reader.uids.update((fact["pid"], fact["uid"].get("value")) for fact in observed)
     known, found, deciding = {fact["pid"]: fact for fact in observed}, {}, {}
-    for pid in in_turns([fact["pid"] for fact in observed if not shows_environment(fact)], memories.owner):
+    for pid in in_turns([fact["pid"] for fact in observed if not shows_environment(fact)], reader.owner):
         child, uid = known[pid], known[pid]["uid"]
-        for _ in range(MOST_STEPS if time.monotonic() < memories.stop else 0):
+        for _ in range(MOST_STEPS if time.monotonic() < reader.stop else 0):
             parent = int(fields(child["after"].get("value", b""))[1] or 0)
             if parent > 1 and parent not in known and len(found) < MOST_ANCESTORS:
-                found[parent] = known[parent] = memories.facts([parent], {}, True)[0]
+                found[parent] = known[parent] = reader.facts([parent], reader.read([parent], machine.identity))[0]
             # The first process adopts orphans, so it says nothing about them.
             if parent <= 1 or parent not in known or known[parent]["uid"] != uid:
                 break
             child = known[parent]
             if parent in found and is_overwritten(known[pid]):
                 deciding[parent] = None
-    values = memories.read(deciding, machine.process, True)
-    found.update((fact["pid"], fact) for fact in memories.facts(deciding, values, True))
+    for pid, value in reader.read(deciding, machine.process, True).items():
+        found[pid].update(value if "after" in value else {"environ": reader.failures[pid]})
     return list(found.values())

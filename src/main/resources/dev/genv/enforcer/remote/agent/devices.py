@@ -38,7 +38,6 @@ class DeviceFiles:
 
     def use(self, pid):
         """Yields the DeviceUse."""
-        yield MAY_HANG
         self.files, self.unreadable, self.cut, self.skipped = 0, "", "", ""  # the number, and what was not examined
         is_proven = any(True for _ in self.held(pid))
         yield {"isProven": is_proven, "unexamined": "" if is_proven else self.cut or self.skipped or self.unreadable}
@@ -134,6 +133,6 @@ def device_uses(machine, pids):
         return dict.fromkeys(pids, {"isProven": False, "unexamined": error.strerror})
     if not majors:
         return dict.fromkeys(pids, {"isProven": True, "unexamined": ""})  # as on WSL
-    memories = Memories(machine, time.monotonic() + machine.limit(READING_TIME, 0.5), READING_TIME, MOST_CHILDREN)
-    uses = memories.read(pids, DeviceFiles(machine, majors).use)
-    return {pid: uses[pid] or {"isProven": False, "unexamined": memories.failures[pid]["reason"]} for pid in pids}
+    reader = ProcessReader(machine, machine.limit(READING_TIME, 0.5), READING_TIME, MOST_CHILDREN)
+    uses = reader.read(pids, DeviceFiles(machine, majors).use)
+    return {pid: uses[pid] or {"isProven": False, "unexamined": reader.failures[pid]["reason"]} for pid in pids}

@@ -125,13 +125,17 @@ class Machine:
         return "/"
 
     def kernel_facts(self, pid, is_ancestor):
-        """Returns the part of ProcessFacts that nothing keeps the kernel from answering."""
+        """Returns the part of ProcessFacts that the kernel takes from no memory. Only an execve(2) keeps it from answering."""
         before, status = reading(self.stat, pid), reading(read_file, self.path(pid, "status"), 1 << 20).get("value")
         facts = {"before": before, "uid": reading(self.uid, pid, status), "namespacePids": reading(self.status, pid, b"NSpid", status)}
         if not is_ancestor:
             facts["uidMap"] = reading(read_file, self.path(pid, "uid_map"), LARGEST_UID_MAP)
             facts["cgroup"] = reading(self.cgroup, pid, before.get("value", b""))
         return facts
+
+    def identity(self, pid, is_ancestor=True):
+        """Yields ProcessFacts without what the kernel takes from memory, of a listed process or of another one."""
+        yield dict(self.kernel_facts(pid, is_ancestor), after=reading(self.stat, pid))
 
     def process(self, pid, is_ancestor=False):
         """Yields ProcessFacts of a listed process or of an ancestor in parts. What may hang comes last."""
@@ -151,7 +155,7 @@ class Machine:
             yield from [] if HAS_STATX else [facts, MAY_HANG]  # file systems may have to answer
             facts["executable"] = self.executable(pid, before)
             if uid.get("value") == 0:
-                yield from [] if HAS_STATX else [facts, MAY_HANG]
+                yield from [facts, MAY_HANG]  # the parent may be in an execve(2) that does not end
                 parent_facts["executable"] = self.executable(parent)
         yield dict(facts, after=reading(self.stat, pid))
 

@@ -120,6 +120,7 @@ def state_facts(machine, lock_seconds, spare, is_last):
         known["directory"] = unreadable(why, "TIMEOUT")
     except OSError as error:
         known["directory"] = unreadable(error.strerror, failure(error)["failure"])
+    add_holders(machine, known["lock"], spare)
     return {key: known.pop(key) for key in ("directory", "lock", "envs", "devices")}, known
 
 
@@ -169,8 +170,8 @@ def observe(machine):
     readings = [each["envs"] for each in (facts["earlierState"], facts["state"]) if each]
     facts["liveness"], arguments_hang = liveness_facts(machine, readings, facts["processes"])
     facts["enforcers"] = {"other": directory["enforcer"] or directory["leased"], "unusable": ""}
-    facts["verified"] = [{"pid": pid, "stat": reading(machine.stat, pid)}
-                         for pid in {each["pid"] for each in request["verified"]}]
+    verified = identities(machine, {each["pid"] for each in request["verified"]}, 0.05)
+    facts["verified"] = [{"pid": fact["pid"], "stat": fact["after"]} for fact in verified]
     facts["gpu"]["status"] = status_reading(machine, facts["gpu"])
     return {"facts": facts, "toolHangs": tool_hangs, "argumentsHang": arguments_hang}
 

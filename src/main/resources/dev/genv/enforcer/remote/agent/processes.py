@@ -1,4 +1,4 @@
-"""Processes whose memory may not be readable for ever."""
+"""Processes whose files may not be readable for ever."""
 LARGEST_ARGUMENTS = 64 << 10  # a kernel names its file in the first few hundred bytes
 MOST_STUCK, MOST_STUCK_OF_A_USER = 64, 8
 READING_TIME = 4  # seconds: ProcessReader of the service gives the reason
@@ -7,116 +7,121 @@ DIGITS_AND_BLANKS = bytes(each if chr(each) in "0123456789" else 32 for each in 
 LONGEST_NAME = 255  # bytes of a file's name
 LARGEST_KERNELS = 1 << 20  # of the answer
 NO_TIME = failed("NO_TIME", "no time was left to wait for its answer")
+FACTS = ("before", "uid", "environ", "executable", "cgroup", "namespacePids", "parent", "uidMap", "after")
 
 
-class Memories:
-    """Reads what the kernel takes from the memory of processes, which can keep it from answering for ever.
+class ProcessReader:
+    """Reads files of processes in a child process: the memory of a process can keep the kernel from answering for ever, and so
+    can an execve(2) that does not end.
 
     The next process is always one of the owner whose processes took the least time so far: what one owner has too much
     of delays only that owner's processes.
     """
 
-    def __init__(self, machine, stop, patience=0.5, most_children=MOST_OF_SEARCHES):
-        """patience: after this time (s) in all, it waits only shortly for each further process."""
-        self.machine, self.stop, self.patience, self.most_children = machine, stop, patience, most_children
-        self.waited, self.abandoned = 0, 0  # the time (s) for processes that did not answer, and their number
-        # By owner: the number of processes that do not answer, and the time (s) of all.
-        self.stuck, self.spent = collections.Counter(), collections.Counter()
-        self.failures, self.uids = {}, {}  # by pid
+    def __init__(self, machine, seconds, patience=0.5, most_children=MOST_OF_SEARCHES, skipped=()):
+        """patience: after this time (s) in all, it waits only shortly for each further process.
+
+        skipped: processes that did not answer earlier, and are not read. They count like those that do not answer now.
+        """
+        self.machine, self.most_children = machine, most_children
+        self.failures, self.uids, self.spent = {}, {}, collections.Counter()  # by pid, and the time (s) by owner
+        self.renew(seconds, patience, skipped)
+
+    def renew(self, seconds, patience=0.5, skipped=()):
+        """Gives it time anew."""
+        self.stop, self.patience, self.skipped = time.monotonic() + seconds, patience, skipped
+        # The time (s) for processes that did not answer, and their number, also by owner.
+        self.waited, self.abandoned, self.stuck = 0, 0, collections.Counter()
 
     def read(self, pids, task, *arguments):
         """Executes a task, a function of a pid and these arguments, for each process, and returns what each yields, merged."""
-        values, pending, why = {pid: {} for pid in pids}, self.with_share(pids), NO_TIME
+        values, pending, why = {pid: {} for pid in pids}, dict.fromkeys(pids), NO_TIME
         while pending and time.monotonic() < self.stop and self.abandoned < MOST_STUCK:
             try:
-                child = execute(self.tasks, list(pending), task, arguments, most=self.most_children)
+                child = execute(self.tasks, pending, task, arguments, most=self.most_children)
             except OSError as error:  # such as too many processes
                 why = failed("NO_TIME", error.strerror)
                 break
             with child:
-                pending = self.collect(child, pending, values)
+                self.collect(child, pending, values)
         self.failures.update((pid, why) for pid in pending)
         return values
 
-    def tasks(self, pids, task, arguments):
-        """Yields each pid and its owner, and then what the task yields for that process. A child process executes this."""
+    def tasks(self, pending, task, arguments):
+        """Yields the uids, and then each pid and what the task yields for that process. A child process executes this."""
+        for pid in set(self.skipped).union(pending).difference(self.uids):
+            self.uids[pid] = reading(self.machine.uid, pid).get("value")
+        yield self.uids
+        self.leave_out(pending)
         queues = {}
-        for pid in pids:
+        for pid in pending:
             queues.setdefault(self.owner(pid), collections.deque()).append(pid)
         while queues:
             owner = min(queues, key=self.spent.__getitem__)
             pid = queues[owner].popleft()
             if not queues[owner]:
                 del queues[owner]
+            yield pid
+            yield MAY_HANG
             start = time.monotonic()
-            yield pid, owner
             yield from task(pid, *arguments)
-            self.charge(owner, start)
+            self.spent[owner] += time.monotonic() - start
             if queues:
                 yield None
 
-    def charge(self, owner, start):
-        """Adds the time since then to what an owner has spent, and returns it."""
-        seconds = time.monotonic() - start
-        self.spent[owner] += seconds
-        return seconds
-
     def collect(self, child, pending, values):
-        """Returns the processes that remain when one does not answer: it hangs the child too."""
-        while pending and time.monotonic() < self.stop:
-            try:
-                pid, owner = child.part(self.stop)
-            except NoAnswer:
-                break  # the time is over
-            del pending[pid]
-            is_patient, start = self.waited < self.patience, time.monotonic()
-            try:
-                child.merge(values[pid], 1 if is_patient else 0.05)
-                self.charge(owner, start)
-            except NoAnswer:
-                self.waited += self.charge(owner, start)
-                self.abandoned += 1
-                self.stuck[owner] += 1
-                # After a short wait it is unknown whether a process hangs.
-                self.failures[pid] = failed("TIMEOUT", "it does not answer") if is_patient else NO_TIME
-                return self.with_share(pending)
-        return pending
+        """Removes the processes that were read, up to one that does not answer: it hangs the child too."""
+        try:
+            self.uids.update(child.part(self.stop))
+            self.leave_out(pending)
+            while pending and time.monotonic() < self.stop:
+                pid = child.part(self.stop)
+                del pending[pid]
+                self.collect_one(child, pid, values[pid])
+        except NoAnswer:
+            pass  # the time is over, or the reason is known
 
-    def uid(self, pid):
-        """Returns the real uid of a process; None if it is unknown."""
-        if pid not in self.uids:
-            self.uids[pid] = reading(self.machine.uid, pid).get("value")
-        return self.uids[pid]
+    def collect_one(self, child, pid, value):
+        owner, is_patient, start = self.owner(pid), self.waited < self.patience, time.monotonic()
+        try:
+            child.merge(value, 1 if is_patient else 0.05)
+        except NoAnswer:
+            self.waited += time.monotonic() - start
+            self.abandoned += 1
+            self.stuck[owner] += 1
+            # After a short wait it is unknown whether a process hangs.
+            self.failures[pid] = failed("TIMEOUT", "it does not answer") if is_patient else NO_TIME
+            raise
+        finally:
+            self.spent[owner] += time.monotonic() - start
+
+    def leave_out(self, pending):
+        """Removes the processes of owners of whom too many hang."""
+        stuck = self.stuck + collections.Counter(map(self.owner, self.skipped))
+        for pid in [pid for pid in pending if stuck[self.owner(pid)] >= MOST_STUCK_OF_A_USER]:
+            del pending[pid]
+            self.failures[pid] = failed("NO_TIME", "%d other processes of its user hang" % MOST_STUCK_OF_A_USER)
 
     def owner(self, pid):
         """Returns the uid of a process or, if it is a subordinate uid, that of the account to which it belongs; None if unknown."""
-        uid = self.uid(pid)
+        uid = self.uids.get(pid)
         return None if uid is None else self.machine.owner_of(uid)
 
-    def with_share(self, pids):
-        """Returns the processes, as keys, without those of owners of whom too many hang."""
-        allowed = {}
-        for pid in pids:
-            if time.monotonic() > self.stop:
-                self.failures[pid] = NO_TIME
-            elif not self.stuck or self.stuck[self.owner(pid)] < MOST_STUCK_OF_A_USER:
-                allowed[pid] = None
-            else:
-                self.failures[pid] = failed("NO_TIME", "%d other processes of its user hang" % MOST_STUCK_OF_A_USER)
-        return allowed
-
-    def facts(self, pids, values, is_ancestor=False):
+    def facts(self, pids, values):
         """Returns ProcessFacts: the values that were read and, for each missing one, the reason."""
         facts = []
         for pid in pids:
-            fact, missing = values.get(pid, {}), self.failures.get(pid, failed("SKIPPED"))
-            if "before" not in fact:
-                fact.update(self.machine.kernel_facts(pid, is_ancestor))
-            if "after" not in fact:
-                fact["after"] = reading(self.machine.stat, pid)
-            known = dict.fromkeys(["uidMap", "cgroup", "parent"], failed("SKIPPED"))
-            facts.append(dict(known, pid=pid, **dict({"environ": missing, "executable": missing}, **fact)))
+            fact = dict.fromkeys(FACTS, self.failures.get(pid, failed("SKIPPED")))
+            if self.uids.get(pid) is not None:
+                fact["uid"] = {"value": self.uids[pid]}
+            facts.append(dict(fact, pid=pid, **values.get(pid, {})))
         return facts
+
+
+def identities(machine, pids, spare):
+    """Returns ProcessFacts of processes without what is in their memory. For the rest this part of the budget is left."""
+    reader = ProcessReader(machine, machine.limit(1, spare), most_children=MOST_CHILDREN)
+    return reader.facts(pids, reader.read(pids, machine.identity))
 
 
 def in_turns(pids, user):
@@ -130,12 +135,17 @@ def in_turns(pids, user):
 
 def process_facts(machine, pids):
     """Returns ProcessFacts of these processes."""
-    memories = Memories(machine, time.monotonic() + machine.limit(READING_TIME, 0.22), READING_TIME, MOST_CHILDREN)
     skipped = {each["pid"] for each in machine.request["omitted"]["processes"]}.intersection(pids)
-    memories.stuck.update(map(memories.owner, skipped))
+    reader = ProcessReader(machine, machine.limit(READING_TIME, 0.25), READING_TIME, MOST_CHILDREN, skipped)
     wanted = set(pids) - skipped
-    order = [pid for pid in dict.fromkeys(machine.request["first"] + pids) if pid in wanted]
-    return memories.facts(pids, memories.read(order, machine.process))
+    values = reader.read([pid for pid in dict.fromkeys(machine.request["first"] + pids) if pid in wanted], machine.process)
+    # Of the others at least the identity is read, but not after a stat that does not answer. What is known stays.
+    hang = {pid for pid, why in reader.failures.items() if why["failure"] == "TIMEOUT" and not values[pid]}
+    rest = [pid for pid in pids if pid not in hang and "after" not in values.get(pid, ())]
+    reader.renew(machine.limit(1, 0.22))
+    for pid, value in reader.read(rest, machine.identity, False).items():
+        values[pid] = dict(value, **values.get(pid, {}))
+    return reader.facts(pids, values)
 
 
 def liveness_facts(machine, readings, observed):
@@ -152,12 +162,13 @@ def liveness_facts(machine, readings, observed):
     starts = [[fields(fact[key].get("value", b""))[19] for key in ("before", "after")] for fact in observed]
     uids = {fact["pid"]: fact["uid"].get("value") for fact, (begin, end) in zip(observed, starts) if begin == end != b""}
     numbers = set(content.translate(DIGITS_AND_BLANKS).split())
-    processes, stop = [], time.monotonic() + machine.limit(2, 0.08)
-    for pid in sorted(map(int, numbers.intersection(b"%d" % pid for pid in pids))):
-        if uids.get(pid) is None and time.monotonic() < stop:
-            uids[pid] = reading(machine.uid, pid).get("value")
-        # After that time only its existence is known: users choose the number of pids in envs.json.
-        processes.append({"pid": pid, "uid": uids.get(pid)})
+    listed = sorted(map(int, numbers.intersection(b"%d" % pid for pid in pids)))
+    unknown = [pid for pid in listed if uids.get(pid) is None]
+    try:
+        call(execute(uids_of, unknown, machine), machine.limit(2, 0.08), uids)
+    except (NoAnswer, OSError):
+        pass  # only the existence of the others is known: users choose the number of pids in envs.json
+    processes = [{"pid": pid, "uid": uids.get(pid)} for pid in listed]
     dense = content.translate(None, b" \t\r\n")
     # Escapes may hide the name of the field; then the search may be unnecessary.
     if dense.count(b'"kernel_ids":[') > dense.count(b'"kernel_ids":[]') or b"\\" in content:
@@ -169,9 +180,14 @@ def liveness_facts(machine, readings, observed):
     return {"processes": {"value": processes}, "kernels": kernels}, hang
 
 
+def uids_of(pids, machine):
+    """Yields the uid of each of these processes; None if it is unknown. A child process executes this."""
+    for pid in pids:
+        yield {pid: reading(machine.uid, pid).get("value")}
+
+
 def kernel_files(pid, machine, wanted):
     """Yields the connection files of Jupyter kernels that arguments of a process end in."""
-    yield MAY_HANG
     result = reading(read_file, machine.path(pid, "cmdline"), LARGEST_ARGUMENTS)
     if result.get("failure", "ABSENT") != "ABSENT":
         yield {"missing": result}
@@ -186,21 +202,21 @@ def kernel_files(pid, machine, wanted):
 
 def find_kernels(machine, pids, wanted):
     """Returns Kernels among these processes, and whether some hang. wanted: kernels, among other texts; None if all are."""
-    memories = Memories(machine, time.monotonic() + machine.limit(2, 0.05), 4)
-    values = memories.read(pids, kernel_files, machine, wanted)
-    memories.failures.update((pid, value["missing"]) for pid, value in values.items() if "missing" in value)
+    reader = ProcessReader(machine, machine.limit(2, 0.05), 4)
+    values = reader.read(pids, kernel_files, machine, wanted)
+    reader.failures.update((pid, value["missing"]) for pid, value in values.items() if "missing" in value)
     files = {file for value in values.values() for file in value.get("files", [])}
-    hang = memories.abandoned > 0
+    hang = reader.abandoned > 0
     if len(files) > MOST_KERNELS:
         return {"files": [], "unsearched": "more than %d processes or arguments look like kernels" % MOST_KERNELS}, hang
     if len(to_json(sorted(files))) > LARGEST_KERNELS:
         return {"files": [], "unsearched": "processes or arguments that look like kernels have too long names"}, hang
     texts = {"TIMEOUT": "reading its arguments hangs", "NO_TIME": "the search reached its limit"}
     unsearched = ""
-    for pid, why in itertools.islice(memories.failures.items(), 1):
+    for pid, why in itertools.islice(reader.failures.items(), 1):
         reason = texts.get(why["failure"], "its arguments cannot be read: " + why["reason"])
-        uid = memories.uid(pid)
+        uid = reader.uids.get(pid)
         unsearched = "process %d%s: %s" % (pid, "" if uid is None else " of uid %d" % uid, reason)
-    if len(memories.failures) > 1:
-        unsearched += " (and %d more)" % (len(memories.failures) - 1)
+    if len(reader.failures) > 1:
+        unsearched += " (and %d more)" % (len(reader.failures) - 1)
     return {"files": sorted(files), "unsearched": unsearched}, hang

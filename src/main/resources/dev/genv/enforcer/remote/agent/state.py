@@ -150,10 +150,16 @@ class GenvLock:
         return (stamp_in(self.directory, LOCK) or ())[:2] == stamp(self.status)[:2]
 
     def facts(self, machine):
-        """Returns LockFacts."""
+        """Returns LockFacts, with pids for add_holders."""
         waited, holders = time.monotonic() - self.start, {"value": []}
         if self.outcome == "TIMEOUT":
-            holders = reading(lambda: [{"pid": pid, "stat": reading(machine.stat, pid), "uid": reading(machine.uid, pid)}
-                                       for pid in machine.holders(self.status)])
+            holders = reading(machine.holders, self.status)
         return {"outcome": self.outcome, "reason": self.reason, "limit": self.limit, "waited": waited,
                 "holders": holders}
+
+
+def add_holders(machine, lock, spare):
+    """Replaces the pids in LockFacts by facts. For the rest this part of the budget is left."""
+    if lock["holders"].get("value"):
+        found = identities(machine, lock["holders"]["value"], spare)
+        lock["holders"]["value"] = [{"pid": each["pid"], "stat": each["before"], "uid": each["uid"]} for each in found]

@@ -265,6 +265,11 @@ class ActionTableTest {
                 new Changed("no environment", SIGNALLED, test -> test.process.environ("X=1")),
                 new Changed("no environ", SIGNALLED, test -> test.process.withoutEnvironment()),
                 new Changed("an environ that does not answer", SIGNALLED, test -> test.process.hang("environ")),
+                new Changed(
+                        "a stat that does not answer",
+                        Result.failed("it is listed, but its open files cannot be examined, so it is not terminated:"
+                                + " it does not answer"),
+                        test -> test.process.hang("stat")),
                 new Changed("another program", SIGNALLED, test -> test.process.moveEnviron(4096)),
                 new Changed("a protected program", SIGNALLED, test -> {
                     Files.delete(test.process.file("exe"));

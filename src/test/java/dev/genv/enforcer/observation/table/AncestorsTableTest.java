@@ -156,6 +156,19 @@ class AncestorsTableTest {
                         failed -> assertThat(failed.failure()).isEqualTo(Failure.ABSENT));
     }
 
+    /** As during an execve(2) that does not end. */
+    @Test
+    void parentWhoseStatDoesNotAnswerIsUnknown() throws Exception {
+        titled(LISTED, 400);
+        process(400, 300).hang("stat");
+        var parent = ancestors().get(400);
+        assertThat(parent.before())
+                .isEqualTo(parent.after())
+                .isInstanceOfSatisfying(
+                        Reading.Failed.class,
+                        failed -> assertThat(failed.failure()).isEqualTo(Failure.TIMEOUT));
+    }
+
     /** An environment may list the ancestors of a process without an id: their environs say nothing. */
     @Test
     void environsAreReadForProcessesThatHaveOverwrittenTheirs() throws Exception {

@@ -2,6 +2,7 @@ package dev.genv.enforcer.observation.table;
 
 import static dev.genv.enforcer.model.SnapshotPart.EVERY_PROCESS;
 import static dev.genv.enforcer.observation.table.DescribedMachine.ALICE;
+import static dev.genv.enforcer.observation.table.DescribedMachine.BOB;
 import static dev.genv.enforcer.observation.table.DescribedMachine.env;
 import static dev.genv.enforcer.observation.table.FactRow.row;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -75,6 +76,17 @@ final class ProcessRows {
                                     machine.process(812, ALICE, ID + "a").file("stat"), "nonsense"))
                     .problem("PROCESS_UNREADABLE: process 812: its stat is unknown")
                     .missing(EVERY_PROCESS),
+            row("a stat that does not answer, as during an execve that does not end", machine -> {
+                        machine.process(812, ALICE, ID + "a").hang("stat");
+                        machine.process(813, BOB, ID + "b");
+                        machine.listProcesses("GPU-0, 812, 1542\nGPU-1, 813, 1542\n", 0);
+                    })
+                    .problem("PROCESS_UNREADABLE: process 812: it does not answer")
+                    .missing(EVERY_PROCESS)
+                    .check(seen -> assertThat(seen.processes()).singleElement().satisfies(other -> {
+                        assertThat(other.pid()).isEqualTo(813);
+                        assertThat(other.membership()).isEqualTo(new Membership.InEnvironment("b"));
+                    })),
             row("a zombie", machine -> machine.process(812, ALICE, ID + "a").state('Z'))
                     .check(seen -> {
                         assertThat(seen.processes()).isEmpty();

@@ -195,6 +195,13 @@ final class StateRows {
                     .problem("LOCK_TIMEOUT: genv.lock is held by another program, for longer than 250 ms: process 900,"
                             + " which has exited; a child of it may still hold the lock"
                             + WITHOUT_LOCK),
+            row("genv's lock held by a process whose stat does not answer", machine -> {
+                        machine.holdLock(900, ALICE);
+                        machine.process(900, ALICE).hang("stat");
+                    })
+                    .problem("LOCK_TIMEOUT: genv.lock is held by another program, for longer than 250 ms: process 900"
+                            + " of uid 1003"
+                            + WITHOUT_LOCK),
             row("a file lease on genv's lock", machine -> {
                         machine.open.add(RealFlock.takeLease(Files.createFile(machine.state.resolve("genv.lock"))));
                     })

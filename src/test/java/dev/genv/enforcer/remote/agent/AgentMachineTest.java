@@ -51,6 +51,16 @@ class AgentMachineTest extends PythonFixture {
         }
     }
 
+    /** As during an execve(2) that does not end: whether it has exited is unknown. */
+    @Test
+    void processWhoseStatDoesNotAnswerHasNotEnded() throws Exception {
+        var proc = machine.useFakeProc();
+        proc.process(7).hang("stat");
+        var gone = new ProcessId(8, 1);
+        assertThat(machine.observe(new ProcessId(7, 1000), gone).details().ended())
+                .containsExactly(gone);
+    }
+
     @Test
     void secondServiceIsReadOnly() throws Exception {
         machine.nvidiaSmi.process(0, first.pid(), "1542");

@@ -173,6 +173,40 @@ class PythonObservationTest extends PythonFixture {
         return listed(proc, pid);
     }
 
+    /** Any file of a process may never answer, and only a child can be given up. */
+    @Test
+    void onlyAChildReadsFilesOfProcesses() throws Exception {
+        var watch = """
+                MAIN = os.getpid()
+                def watched(function):
+                    def watching(*arguments, **named):
+                        place = os.fsdecode(b"".join(each if isinstance(each, bytes) else str(each).encode() for each in arguments[:3]))
+                        if re.search("%1$s/[0-9]", place):
+                            open("%2$s", "a").write("%%s %%s\\n" %% ("main" if os.getpid() == MAIN else "child", place))
+                        return function(*arguments, **named)
+                    return watching
+                for each in ("open", "readlink", "listdir", "scandir", "stat", "lstat"):
+                    setattr(os, each, watched(getattr(os, each)))
+                library_call = watched(library_call)
+                """.formatted(proc.root(), folder.resolve("seen"));
+        process(500).parent(400).uid(1003).environ("A=B").overwrite();
+        process(501).hang("stat");
+        process(502).hang("environ");
+        process(503);
+        machine.omitted().withArray("/processes").addObject().put("pid", 503);
+        proc.process(400).uid(1003);
+        proc.process(51).arguments("python", "-f", "/run/kernel-k.json");
+        machine.request.withArray("/verified").addObject().put("pid", 52).put("startTime", 1);
+        machine.files().env("1", 0, null, null, List.of(51, 52), List.of("k")).write();
+        machine.orderSignal(500, 1);
+        for (var function : List.of("observe", "signal")) {
+            machine.run(changed(machine.input(function), "\nos.umask(", "\n" + watch + "os.umask("));
+            assertThat(Files.readAllLines(folder.resolve("seen")))
+                    .hasSizeGreaterThan(1)
+                    .allMatch(line -> line.startsWith("child "));
+        }
+    }
+
     /** What takes too long is unknown, so that it decides nothing. */
     @Test
     void hangingAncestorIsAnsweredWithoutItsEnviron() throws Exception {
