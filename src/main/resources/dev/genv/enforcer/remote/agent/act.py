@@ -22,8 +22,7 @@ def open_handle(pid):
 def is_late(machine):
     """Whether the rules were checked so long ago that their result may be another one now."""
     request = machine.request
-    return (machine.ticks() > request["deadline"] or time.monotonic() > machine.finish or
-            machine.boot != request["boot"])
+    return machine.ticks() > request["deadline"] or time.monotonic() > machine.finish or machine.boot != request["boot"]
 
 
 def begin(machine, number):

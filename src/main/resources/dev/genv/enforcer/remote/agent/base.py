@@ -33,8 +33,7 @@ if sys.version_info < (3, 6):
 LARGEST_LIST = 16 << 20
 PART = 1 << 16  # bytes of one read; with larger ones, the memory of the process becomes fragmented and grows
 PAUSE = 0.01  # seconds
-FAILURES = {errno.ENOENT: "ABSENT", errno.ESRCH: "ABSENT", errno.ENOTDIR: "ABSENT",
-            errno.EACCES: "DENIED", errno.EPERM: "DENIED"}
+FAILURES = {errno.ENOENT: "ABSENT", errno.ESRCH: "ABSENT", errno.ENOTDIR: "ABSENT", errno.EACCES: "DENIED", errno.EPERM: "DENIED"}
 
 
 class Untrusted(Exception):

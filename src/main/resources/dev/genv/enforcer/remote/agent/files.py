@@ -42,9 +42,6 @@ def kernel_status(path, directory=AT_FDCWD, flags=AT_STATX_DONT_SYNC):
     return os.makedev(*numbers[2:]), inode, born, owner, mode, os.makedev(*numbers[:2])
 
 
-HAS_STATX = "value" in reading(library_call, "statx", AT_FDCWD, b"/", AT_STATX_DONT_SYNC, STATX_BASIC_STATS, STATX_BUFFER)
-
-
 def root_file(path):
     """Returns a ProgramFile from what the kernel knows: the server of a user's file system may not answer.
 
@@ -60,5 +57,4 @@ def root_file(path):
 
 def stamp(status):
     """Returns what differs after every change of a file: users cannot set the last one."""
-    return (status.st_dev, status.st_ino, status.st_mode, status.st_nlink, status.st_size, status.st_mtime_ns,
-            status.st_ctime_ns)
+    return (status.st_dev, status.st_ino, status.st_mode, status.st_nlink, status.st_size, status.st_mtime_ns, status.st_ctime_ns)

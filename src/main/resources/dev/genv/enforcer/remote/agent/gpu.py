@@ -45,21 +45,18 @@ class Tool:
                         del open_ones[stream]
         exited = process.returncode is not None
         if not exited:
-            self.kill(process)
+            os.killpg(process.pid, signal.SIGKILL)
+            try:
+                process.wait(0.5)
+            except subprocess.TimeoutExpired:
+                self.hangs = True
+                KILLED.append(lambda: process.poll() is None)
         if max(len(out), len(err)) > LARGEST_OUTPUT:
             raise OSError(errno.EFBIG, "%s printed more than %d bytes" % (self.name, LARGEST_OUTPUT))
         if not exited:
             raise NoAnswer("%s did not exit within %.2f s" % (self.name, seconds))
         code = process.returncode if process.returncode >= 0 else 128 - process.returncode
         return {"exitCode": code, "stdout": bytes(out), "stderr": bytes(err)}
-
-    def kill(self, process):
-        os.killpg(process.pid, signal.SIGKILL)
-        try:
-            process.wait(0.5)
-        except subprocess.TimeoutExpired:
-            self.hangs = True
-            KILLED.append(lambda: process.poll() is None)
 
 
 def gpu_facts(machine):
@@ -115,8 +112,7 @@ def tool_reading(tool, arguments, machine):
 
 
 def status_reading(machine, facts):
-    """Returns what nvidia-smi measures on the GPUs. Only metrics need it, so it has little time, and a hang of it is no hang of
-    the other queries."""
+    """Returns what nvidia-smi measures on the GPUs. Only metrics need it: it has little time, and its hang is none of the others."""
     if not machine.request["deviceStatus"] or "failure" in facts["processes"] or "failure" in facts["devices"]:
         return failed("SKIPPED")
     if machine.request["omitted"]["status"]:

@@ -98,8 +98,7 @@ class Machine:
         is_one_string = content.find(b"\0", 1) == len(content) - 1
         if is_one_string and self.is_title(task, stat_before):
             is_well_formed = False
-        return {"size": len(content) - 1, "id": value[:LONGEST_ID], "digest": digest,
-                "wellFormed": is_well_formed, "thread": None}
+        return {"size": len(content) - 1, "id": value[:LONGEST_ID], "digest": digest, "wellFormed": is_well_formed, "thread": None}
 
     def is_title(self, task, stat_before):
         """Whether a title extends from the arguments into the environ.
@@ -152,10 +151,10 @@ class Machine:
             uid = reading(self.uid, parent)
             parent_facts = {"pid": parent, "uid": uid, "executable": UNEXAMINED if uid.get("value") == 0 else failed("SKIPPED")}
             facts.update(executable=UNEXAMINED, parent={"value": parent_facts})
-            yield from [] if HAS_STATX else [facts, MAY_HANG]  # file systems may have to answer
+            yield from (facts, MAY_HANG)  # without statx(2), file systems have to answer too
             facts["executable"] = self.executable(pid, before)
             if uid.get("value") == 0:
-                yield from [facts, MAY_HANG]  # the parent may be in an execve(2) that does not end
+                yield from (facts, MAY_HANG)
                 parent_facts["executable"] = self.executable(parent)
         yield dict(facts, after=reading(self.stat, pid))
 

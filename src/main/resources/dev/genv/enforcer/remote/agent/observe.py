@@ -48,8 +48,7 @@ def is_whole(content):
 def read_unlocked(directory):
     """Reads both files without the lock. genv writes in place, so only what is whole and unchanged for a while counts."""
     def versions():
-        return [(stamp_in(directory, name), state_file(directory, name), stamp_in(directory, name))
-                for name in (ENVS, DEVICES)]
+        return [(stamp_in(directory, name), state_file(directory, name), stamp_in(directory, name)) for name in (ENVS, DEVICES)]
 
     earlier, stop = versions(), time.monotonic() + 1
     while True:
@@ -100,8 +99,7 @@ def observe_state(machine, seconds, is_last):
         else:
             identity = {"device": status.st_dev, "inode": signed(status.st_ino)}
             born = kernel_status("", directory, AT_EMPTY_PATH)[2]
-            yield {"directory": {"present": {"id": identity, "born": born}}, "lock": lock, "envs": files[0],
-                   "devices": files[1]}
+            yield {"directory": {"present": {"id": identity, "born": born}}, "lock": lock, "envs": files[0], "devices": files[1]}
     if machine.request["acts"] and is_last:
         yield MAY_HANG
         yield {"leased": lease(machine, directory)}
@@ -152,8 +150,7 @@ def observe(machine):
     earlier, _ = state_facts(machine, machine.limit(request["lockTimeout"], 0.72), 0.62, False)
     ids = [etc + "/machine-id", os.path.dirname(etc) + "/var/lib/dbus/machine-id"]
     facts = {"machine": {"machineId": first_line(*ids), "bootId": machine.boot,
-                         "driver": first_line(machine.path("driver", "nvidia/version")),
-                         "cgroupRoot": reading(machine.cgroup_root)},
+                         "driver": first_line(machine.path("driver", "nvidia/version")), "cgroupRoot": reading(machine.cgroup_root)},
              "accounts": {name: reading(text_file, etc + "/" + name, request["omitted"][name]) for name in ("passwd", "subuid")},
              "programs": [reading(program_file, path) for path in request["programs"]]}
     facts["accounts"].update(configured=lookups(machine, request["users"], uid_of, 0.6),

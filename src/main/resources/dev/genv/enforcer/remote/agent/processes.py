@@ -11,8 +11,7 @@ FACTS = ("before", "uid", "environ", "executable", "cgroup", "namespacePids", "p
 
 
 class ProcessReader:
-    """Reads files of processes in a child process: the memory of a process can keep the kernel from answering for ever, and so
-    can an execve(2) that does not end.
+    """Reads files of processes in a child process: their memory, or an execve(2), can keep the kernel from answering for ever.
 
     The next process is always one of the owner whose processes took the least time so far: what one owner has too much
     of delays only that owner's processes.
@@ -120,7 +119,7 @@ class ProcessReader:
 
 def identities(machine, pids, spare):
     """Returns ProcessFacts of processes without what is in their memory. For the rest this part of the budget is left."""
-    reader = ProcessReader(machine, machine.limit(1, spare), most_children=MOST_CHILDREN)
+    reader = ProcessReader(machine, machine.limit(2, spare), most_children=MOST_CHILDREN)  # one that hangs takes a second
     return reader.facts(pids, reader.read(pids, machine.identity))
 
 
@@ -142,16 +141,14 @@ def process_facts(machine, pids):
     # Of the others at least the identity is read, but not after a stat that does not answer. What is known stays.
     hang = {pid for pid, why in reader.failures.items() if why["failure"] == "TIMEOUT" and not values[pid]}
     rest = [pid for pid in pids if pid not in hang and "after" not in values.get(pid, ())]
-    reader.renew(machine.limit(1, 0.22))
+    reader.renew(machine.limit(2, 0.22))
     for pid, value in reader.read(rest, machine.identity, False).items():
         values[pid] = dict(value, **values.get(pid, {}))
     return reader.facts(pids, values)
 
 
 def liveness_facts(machine, readings, observed):
-    """Returns LivenessFacts, which of all numbers in the readings of envs.json are processes and which kernels run, and whether
-    arguments of a process do not answer.
-    """
+    """Returns LivenessFacts for all numbers and kernels in the readings of envs.json, and whether arguments do not answer."""
     content = b" ".join(map(content_of, readings))
     kernels, hang = {"files": [], "unsearched": ""}, False
     try:

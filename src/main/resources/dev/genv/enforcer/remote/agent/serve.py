@@ -21,7 +21,7 @@ def serve(seconds):
         received += part
         if part.endswith(b"\n"):  # the next request comes only after the answer
             content, _, checksum = received.rpartition(b" ")
-            if checksum != b"%08x\n" % crc32(content):
+            if checksum != b"%08x\n" % binascii.crc32(content):
                 sys.exit("a request arrived damaged")
             received = b""
             if not respond(content):
@@ -44,11 +44,7 @@ def respond(content):
     if len(content) > LARGEST_ANSWER and "facts" in answer:
         shorten(answer["facts"])
         content = to_json(answer).encode()
-    write(1, b"@%s %s %08x\n" % (nonce, content, crc32(content)))
+    # A checksum is enough to detect what a login loses or inserts, and hashlib would take longer to import.
+    write(1, b"@%s %s %08x\n" % (nonce, content, binascii.crc32(content)))
     count_hanging()  # those that have exited would stay as zombies until the next request
     return "failed" not in answer
-
-
-def crc32(content):
-    """A checksum is enough to detect what a login loses or inserts, and hashlib would take longer to import."""
-    return binascii.crc32(content) & 0xFFFFFFFF

@@ -154,8 +154,7 @@ class GenvLock:
         waited, holders = time.monotonic() - self.start, {"value": []}
         if self.outcome == "TIMEOUT":
             holders = reading(machine.holders, self.status)
-        return {"outcome": self.outcome, "reason": self.reason, "limit": self.limit, "waited": waited,
-                "holders": holders}
+        return {"outcome": self.outcome, "reason": self.reason, "limit": self.limit, "waited": waited, "holders": holders}
 
 
 def add_holders(machine, lock, spare):

@@ -105,10 +105,7 @@ def find_all(names, find):
 
 
 def lookups(machine, names, find, spare):
-    """Returns a Reading of what a function finds for each of these names. It raises KeyError if that does not exist.
-
-    For the rest this part of the budget is left.
-    """
+    """Returns a Reading of what a function finds for each name, and that does not exist if it raises KeyError. spare: of the budget."""
     known, why, seconds = {}, None, machine.limit(machine.request["budget"] / 20, spare)
     try:
         if names:

@@ -55,9 +55,9 @@ class AgentMachineTest extends PythonFixture {
     @Test
     void processWhoseStatDoesNotAnswerHasNotEnded() throws Exception {
         var proc = machine.useFakeProc();
-        proc.process(7).hang("stat");
-        var gone = new ProcessId(8, 1);
-        assertThat(machine.observe(new ProcessId(7, 1000), gone).details().ended())
+        proc.process(8).hang("stat"); // it is read first
+        var gone = new ProcessId(9, 1);
+        assertThat(machine.observe(new ProcessId(8, 1000), gone).details().ended())
                 .containsExactly(gone);
     }
 
