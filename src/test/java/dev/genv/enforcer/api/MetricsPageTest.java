@@ -29,6 +29,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.eclipse.microprofile.config.inject.ConfigProperty;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -106,16 +107,18 @@ class MetricsPageTest {
         });
     }
 
-    /** Quarkus answers in the text format to every client that accepts it, as Prometheus does. */
+    /** Also those of curl and promtool, which ask for no format. */
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
             value = {
                 "text/plain;version=0.0.4|text/plain",
                 "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1|text/plain",
-                "*/*|application/openmetrics-text"
+                "*/*|text/plain",
+                "|text/plain",
+                "application/openmetrics-text|application/openmetrics-text"
             })
-    void hasGenvsMetricsInThisFormat(String accepted, String type) throws IOException {
+    void hasGenvsMetricsInThisFormat(@Nullable String accepted, String type) throws IOException {
         try (var shell = Child.withEnvironment(Map.of());
                 var job = Child.withEnvironment(Map.of("GENV_ENVIRONMENT_ID", "a"))) {
             new StateFiles(Files.createDirectories(TokenProtectedNode.STATE))
@@ -124,7 +127,7 @@ class MetricsPageTest {
                     .write();
             new FakeNvidiaSmi(TokenProtectedNode.TOOLS).noProcesses().gpus(1).process(0, job.pid(), "1542");
             enforcer.runCycle();
-            var answer = scrape(accepted);
+            var answer = accepted == null ? scrape() : scrape(accepted);
             assertThat(answer.head().toLowerCase(Locale.ROOT)).contains("content-type: " + type);
             assertThat(Exposition.parse(answer.text()).ofGenv().samples())
                     .containsEntry("genv_environments_total", 1.0)
