@@ -70,6 +70,7 @@ function showService() {
     setText(mode, data.policy.mode === 'audit' ? 'AUDIT' : 'ENFORCE');
     mode.className = `mode ${data.policy.mode}`;
     setHidden(mode, false);
+    setText(document.getElementById('version'), `genv-enforcer ${data.policy.version}`);
   }
 }
 

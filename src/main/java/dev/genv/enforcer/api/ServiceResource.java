@@ -77,7 +77,8 @@ public class ServiceResource {
     @GET
     @Path("/status")
     public StatusView showStatus() {
-        return StatusView.of(enforcer, schedule, LocalDate.ofInstant(ticker.now(), ZoneId.systemDefault()));
+        return StatusView.of(
+                settings.version(), enforcer, schedule, LocalDate.ofInstant(ticker.now(), ZoneId.systemDefault()));
     }
 
     @GET
@@ -90,16 +91,18 @@ public class ServiceResource {
      * Whether the cycles of the service end, and without an error. Otherwise the hosts and violations are those of an earlier time.
      */
     public record StatusView(
+            String version,
             Instant startedAt,
             @Nullable Instant lastCycleAt,
             double secondsSinceLastCycle,
             boolean late,
             @Nullable String error,
             LocalDate today) {
-        public static StatusView of(Enforcer enforcer, CycleSchedule schedule, LocalDate today) {
+        public static StatusView of(String version, Enforcer enforcer, CycleSchedule schedule, LocalDate today) {
             var since = enforcer.sinceLatest();
             var latest = enforcer.latest();
             return new StatusView(
+                    version,
                     enforcer.startedAt(),
                     latest.map(report -> report.startedAt().plus(report.duration()))
                             .orElse(null),

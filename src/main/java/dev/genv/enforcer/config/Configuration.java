@@ -21,6 +21,8 @@ import dev.genv.enforcer.enforcement.report.Store;
 import dev.genv.enforcer.enforcement.report.ViolationRegistry;
 import dev.genv.enforcer.observation.ImmunityRules.ProtectedExecutable;
 import dev.genv.enforcer.telemetry.GenvCollector.GenvMetrics;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.binder.MeterBinder;
 import jakarta.enterprise.context.Dependent;
 import jakarta.enterprise.inject.Produces;
 import jakarta.inject.Singleton;
@@ -116,6 +118,17 @@ public final class Configuration {
             Settings settings, @ConfigProperty(name = "quarkus.application.version") String version) {
         return new PolicySettings(
                 version, ProtectedExecutable.with(settings.safety().protectedExecutables()));
+    }
+
+    /** A gauge that is always 1, for its labels. Quarkus registers it at the start. */
+    @Produces
+    @Singleton
+    static MeterBinder information(Settings settings, PolicySettings service) {
+        var mode = settings.general().mode().name().toLowerCase(Locale.ROOT);
+        return registry -> Gauge.builder("genv.enforcer.info", () -> 1)
+                .description("Always 1. Its labels are the version and the mode of the service")
+                .tags("version", service.version(), "mode", mode)
+                .register(registry);
     }
 
     @Produces

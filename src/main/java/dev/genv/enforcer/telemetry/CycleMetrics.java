@@ -4,7 +4,9 @@ import dev.genv.enforcer.enforcement.CycleListener;
 import dev.genv.enforcer.enforcement.CycleReport;
 import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.host.ActionRecord;
+import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.report.ViolationRecord;
+import dev.genv.enforcer.enforcement.report.ViolationRecord.ActionNote;
 import dev.genv.enforcer.enforcement.report.ViolationRegistry;
 import dev.genv.enforcer.policy.Action;
 import dev.genv.enforcer.policy.RuleDefinition;
@@ -17,9 +19,11 @@ import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
 import jakarta.inject.Singleton;
 import java.time.Duration;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 
@@ -28,11 +32,15 @@ import java.util.stream.LongStream;
 public final class CycleMetrics implements CycleListener {
     private static final double MILLIS_PER_SECOND = 1000.0;
     private static final String SKIPPED = "skipped_";
+    /** The outcomes of actions that the settings forbid. */
+    private static final Set<Outcome> FORBIDDEN =
+            EnumSet.of(Outcome.SKIPPED_AUDIT, Outcome.SKIPPED_PROTECTED, Outcome.SKIPPED_EXEMPT);
 
     private final Timer duration;
     private final MeterRegistry registry;
     private final ViolationRegistry violations;
     private volatile Map<ViolationKind, Long> active = Map.of();
+    private volatile Map<RuleDefinition, Long> oldestSeconds = Map.of();
     private volatile long lastSuccessMillis;
 
     private record ViolationKind(RuleDefinition rule, RuleMode mode) {
@@ -63,6 +71,13 @@ public final class CycleMetrics implements CycleListener {
                 .baseUnit("seconds")
                 .register(registry);
         for (var rule : Rules.definitions()) {
+            Gauge.builder("genv.enforcer.oldest.violation", () -> oldestSeconds.getOrDefault(rule, 0L))
+                    .description(
+                            "Age of the oldest active violation of an enforced rule; 0 if there is none. A violation of"
+                                    + " which only protected or exempt processes are left does not count")
+                    .tags("rule", rule.name())
+                    .baseUnit("seconds")
+                    .register(registry);
             for (var mode : List.of(RuleMode.AUDIT, RuleMode.ENFORCE)) {
                 var kind = new ViolationKind(rule, mode);
                 var _ = appeared(kind);
@@ -85,7 +100,22 @@ public final class CycleMetrics implements CycleListener {
         report.actions().forEach(this::count);
         active = violations.find(ViolationRecord::active, Integer.MAX_VALUE).stream()
                 .collect(Collectors.groupingBy(ViolationKind::of, Collectors.counting()));
+        oldestSeconds = violations.find(CycleMetrics::isToBeEnded, Integer.MAX_VALUE).stream()
+                .collect(Collectors.toMap(
+                        entry -> entry.violation().rule(),
+                        entry -> Duration.between(entry.firstSeen(), entry.lastSeen())
+                                .toSeconds(),
+                        Math::max));
         report.appeared().forEach(entry -> appeared(ViolationKind.of(entry)).increment());
+    }
+
+    /** Whether it is active, and the settings want the service to end it. */
+    private static boolean isToBeEnded(ViolationRecord entry) {
+        var latest = entry.actions().stream()
+                .collect(Collectors.toMap(ActionNote::target, ActionNote::outcome, (_, later) -> later));
+        return entry.active()
+                && entry.mode() == RuleMode.ENFORCE
+                && (latest.isEmpty() || !FORBIDDEN.containsAll(latest.values()));
     }
 
     private Counter cycles(CycleResult result) {

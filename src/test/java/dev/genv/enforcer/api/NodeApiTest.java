@@ -9,6 +9,7 @@ import static org.hamcrest.Matchers.everyItem;
 import static org.hamcrest.Matchers.hasItem;
 import static org.hamcrest.Matchers.hasItems;
 import static org.hamcrest.Matchers.hasSize;
+import static org.hamcrest.Matchers.matchesPattern;
 import static org.hamcrest.Matchers.notNullValue;
 import static org.hamcrest.Matchers.nullValue;
 
@@ -114,7 +115,11 @@ class NodeApiTest {
                 .body("[0].problems", hasSize(missing.size()))
                 .body("[0].missing_privileges", equalTo(missing));
         assertThat(missing.isEmpty()).isEqualTo(CurrentProcess.hasRequiredCapabilities());
-        when().get("/status").then().body("late", equalTo(false)).body("error", nullValue());
+        when().get("/status")
+                .then()
+                .body("version", notNullValue())
+                .body("late", equalTo(false))
+                .body("error", nullValue());
         when().get("/snapshot").then().body("'%s'.processes.processes".formatted(snapshot.host()), hasSize(0));
         when().get("/users/root")
                 .then()
@@ -138,6 +143,7 @@ class NodeApiTest {
                 .then()
                 .body(containsString("genv_enforcer_cycles_total{result=\"success\"} 1.0"))
                 .body(containsString("genv_enforcer_cycle_duration_seconds_count 2"))
+                .body(matchesPattern("(?s).*\ngenv_enforcer_info\\{mode=\"audit\",version=\"\\d[^\"]*\"} 1.0\n.*"))
                 .body(containsString("genv_enforcer_violations_total{mode=\"audit\",rule=\"env-owner\"} 0.0"))
                 .body(containsString("jvm_memory_used_bytes"));
     }

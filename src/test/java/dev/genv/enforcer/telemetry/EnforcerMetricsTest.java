@@ -7,6 +7,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.genv.enforcer.enforcement.Enforcer;
 import dev.genv.enforcer.enforcement.EnforcerFactory;
 import dev.genv.enforcer.enforcement.host.Host;
+import dev.genv.enforcer.enforcement.host.Outcome;
+import dev.genv.enforcer.enforcement.host.Result;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.report.ViolationRegistry;
 import dev.genv.enforcer.host.UnreachableException;
@@ -19,6 +21,7 @@ import dev.genv.enforcer.testsupport.builder.HostBuilder;
 import dev.genv.enforcer.testsupport.fake.FakeHost;
 import dev.genv.enforcer.testsupport.fake.FakeTime;
 import dev.genv.enforcer.testsupport.fake.NoStore;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -153,6 +156,33 @@ class EnforcerMetricsTest {
         assertThat(find("skipped", "reason", "audit")).hasValue(1);
         assertThat(find("skipped", "reason", "protected")).hasValue(2);
         assertThat(violations("active.violations", "env-devices", "audit")).hasValue(1);
+    }
+
+    /** What the settings leave alone is not a failure of the enforcement, however long it lasts. */
+    @ParameterizedTest
+    @CsvSource({
+        "process 1 on 0, 86400",
+        "process 1 immune on 0, 0",
+        "process 1 in b on 0, 0", // the rule env-devices audits here
+    })
+    void hasTheAgeOfTheOldestViolationThatIsToBeEnded(String process, double seconds) {
+        first.setSnapshot(host("gpu-1").devices(2).with("env b on 1", process))
+                .answerWith(_ -> new Result(Outcome.DENIED, "needs the capability CAP_KILL"));
+        cycle(0);
+        assertThat(oldest()).isZero();
+        cycle(86_400);
+        assertThat(oldest()).isEqualTo(seconds);
+        first.setSnapshot(host("gpu-1").devices(2).with("env b on 1"))
+                .setExited(process(1).build().id());
+        cycle(86_410);
+        assertThat(oldest()).isZero();
+    }
+
+    private double oldest() {
+        return registry.find("genv.enforcer.oldest.violation").gauges().stream()
+                .mapToDouble(Gauge::value)
+                .max()
+                .orElseThrow();
     }
 
     private void cycle(long atSecond) {

@@ -189,7 +189,7 @@ class HealthChecksTest {
         var service = new Service(false, Map.of(), node);
 
         time.pass(Duration.ofSeconds(30));
-        assertThat(service.status()).isEqualTo(new StatusView(FakeTime.START, null, 30, false, null, TODAY));
+        assertThat(service.status()).isEqualTo(new StatusView("1.2.3", FakeTime.START, null, 30, false, null, TODAY));
 
         time.pass(Duration.ofSeconds(1));
         assertThat(service.status().late()).isTrue();
@@ -200,7 +200,7 @@ class HealthChecksTest {
         });
         service.afterCycles(1);
         var end = FakeTime.START.plusSeconds(33);
-        assertThat(service.status()).isEqualTo(new StatusView(FakeTime.START, end, 0, false, null, TODAY));
+        assertThat(service.status()).isEqualTo(new StatusView("1.2.3", FakeTime.START, end, 0, false, null, TODAY));
     }
 
     @Test
@@ -247,7 +247,7 @@ class HealthChecksTest {
         }
 
         StatusView status() {
-            return StatusView.of(enforcer, SCHEDULE, TODAY);
+            return StatusView.of("1.2.3", enforcer, SCHEDULE, TODAY);
         }
 
         HostView host() {
