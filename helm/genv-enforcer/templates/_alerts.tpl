@@ -33,15 +33,19 @@ the others do not report them.
 {{- end -}}
 
 {{- /*
-The alerts. A counter of a rare event begins with 1 when the event happens, and increase() of that series is 0. So a series that
-did not exist a while ago counts as well. The series of a problem exists only while the problem lasts.
+The alerts of the chart, or with .bare those of docker/monitoring for a Prometheus without Kubernetes, which fit both modes.
+A counter of a rare event begins with 1 when the event happens, and increase() of that series is 0. So a series that did not
+exist a while ago counts as well. The series of a problem exists only while the problem lasts.
 */ -}}
 {{- define "genv-enforcer.alerts" -}}
 {{- $is := include "genv-enforcer.selector" . -}}
 {{- $window := include "genv-enforcer.window" (dict "root" . "least" 600) -}}
 {{- $failing := include "genv-enforcer.failingFor" . -}}
 {{- $rule := .Values.prometheusRule -}}
-{{- $node := eq .Values.mode "node" -}}
+{{- $bare := hasKey . "bare" -}}
+{{- $node := and (not $bare) (eq .Values.mode "node") -}}
+{{- /* What is alike for all pods of an installation: their names and addresses change with each update. */ -}}
+{{- $same := ternary "job, instance" "namespace, job" $bare -}}
 {{- /* The ServiceMonitor adds the label node; other scrape configurations may not. */ -}}
 {{- $where := "{{ or $labels.node $labels.instance }}" -}}
 - alert: GenvEnforcerDown
@@ -52,8 +56,11 @@ did not exist a while ago counts as well. The series of a problem exists only wh
   annotations:
     summary: genv-enforcer does not answer on {{ $where }}
     description: >-
-      Prometheus cannot read its metrics, so perhaps nothing is enforced there. Check the pod and its log. If the pod runs,
-      check the API token of the ServiceMonitor.
+      Prometheus cannot read its metrics, so perhaps nothing is enforced there.
+      {{- if $bare }} Check the service and its log. If the service runs, check whether Prometheus can connect to the address, and
+      the API token of the scrape configuration.
+      {{- else }} Check the pod and its log. If the pod runs, check the API token of the ServiceMonitor.
+      {{- end }}
 - alert: GenvEnforcerAbsent
   expr: {{ printf `absent(up{%s})` $is | toJson }}
   for: {{ $rule.absentFor }}
@@ -62,8 +69,12 @@ did not exist a while ago counts as well. The series of a problem exists only wh
   annotations:
     summary: no genv-enforcer runs
     description: >-
+      {{- if $bare }}
+      Prometheus has no target of this job. Check its scrape configuration.
+      {{- else }}
       Prometheus finds no pod. {{ if $node }}Check whether the DaemonSet finds nodes with a GPU (labels, taints, runtime class, priority
       class){{ else }}Check whether the Deployment has its pod{{ end }}, and whether the ServiceMonitor finds the Service.
+      {{- end }}
 - alert: GenvEnforcerCycleStalled
   expr: {{ printf `increase(genv_enforcer_cycle_duration_seconds_count{%s}[%s]) == 0` $is $window | toJson }}
   for: {{ $failing }}
@@ -72,7 +83,8 @@ did not exist a while ago counts as well. The series of a problem exists only wh
   annotations:
     summary: genv-enforcer on {{ $where }} completes no cycle
     description: >-
-      Nothing is enforced. The liveness probe restarts the pod in this case: check /q/health/live and the log.
+      Nothing is enforced. {{ ternary "systemd restarts the service of the packages" "The liveness probe restarts the pod" $bare }} in
+      this case: check /q/health/live and the log.
 - alert: GenvEnforcerCycleFailing
   expr: {{ include "genv-enforcer.most" (dict "root" . "is" $is "result" "failed" "among" "success|incomplete|action_failed|failed") }}
   for: {{ $failing }}
@@ -123,7 +135,7 @@ did not exist a while ago counts as well. The series of a problem exists only wh
     summary: the machine {{ "{{ $labels.host }}" }} shows an unknown key
     description: >-
       Nothing is enforced there. Either the machine was installed again, or another machine answers in its place. Find out which,
-      and only then add the new key to remote.knownHosts.
+      and only then add the new key to {{ ternary "the file of known hosts" "remote.knownHosts" $bare }}.
 {{- end }}
 - alert: GenvEnforcerHostUnreachable
   expr: {{ printf `genv_enforcer_host_up{%s} == 0` $is | toJson }}
@@ -153,7 +165,8 @@ did not exist a while ago counts as well. The series of a problem exists only wh
     {{- end }}
     description: >-
       Actions that need this privilege are not executed. /hosts explains {{ if $node }}how to grant it. Check the security context, the host's
-      PID namespace, the state directory and AppArmor of the pod{{ else }}which one it is and how to grant it. Check sudo on that machine{{ end }}.
+      PID namespace, the state directory and AppArmor of the pod{{ else }}which one it is and how to grant it. Check
+      {{ if $bare }}the unit or the flags of the container, and over SSH {{ end }}sudo on that machine{{ end }}.
 - alert: GenvEnforcerStateUnreadable
   expr: {{ printf `genv_enforcer_host_problems{%s,code=~"state_unreadable|state_incomplete|state_directory_moved|state_user_mount|state_timeout"} > 0` $is | toJson }}
   for: {{ $rule.problemFor }}
@@ -191,8 +204,9 @@ did not exist a while ago counts as well. The series of a problem exists only wh
   annotations:
     summary: another enforcer acts on {{ "{{ $labels.host }}" }}, or may do so ({{ "{{ $labels.code }}" }})
     description: >-
-      second_enforcer: this one takes no action there. Stop one of them, for example a service that was started without this
-      chart, or a second release of it. enforcer_lock_unusable: this one acts, but cannot find out whether it is the only one.
+      second_enforcer: this one takes no action there. Stop one of them, for example
+      {{ if $bare }}a container beside the service of the packages{{ else }}a service that was started without this chart, or a second
+      release of it{{ end }}. enforcer_lock_unusable: this one acts, but cannot find out whether it is the only one.
       /hosts names the file in the place of its lock: remove that file.
 - alert: GenvEnforcerTerminationLimitReached
   expr: {{ printf `genv_enforcer_host_problems{%s,code="termination_limit_reached"} > 0` $is | toJson }}
@@ -203,7 +217,9 @@ did not exist a while ago counts as well. The series of a problem exists only wh
     summary: the termination limit delays terminations on {{ "{{ $labels.host }}" }}
     description: >-
       Either many processes break a rule, or genv's state is wrong. Check /violations?status=active first, and set
-      settings.mode=audit during the check. Raise settings.maxTerminationsPerCycle only if the violations are right.
+      {{ ternary "GENV_ENFORCER_MODE" "settings.mode" $bare }}=audit during the check. Raise
+      {{ ternary "GENV_ENFORCER_MAX_TERMINATIONS_PER_CYCLE" "settings.maxTerminationsPerCycle" $bare }} only if the violations
+      are right.
 - alert: GenvEnforcerProcessUnkillable
   expr: {{ printf `increase(%[1]s[%[2]s]) > 0 or (%[1]s > 0 unless %[1]s offset %[2]s)` (printf `genv_enforcer_terminations_total{%s,outcome="unkillable"}` $is) $window | toJson }}
   labels:
@@ -234,4 +250,69 @@ did not exist a while ago counts as well. The series of a problem exists only wh
     description: >-
       All rules act. Attempts to deliver messages to users or events to a receiver fail. /hosts names the kind of delivery and the
       reason. Check the mail server, the receiver of the webhook, or the privileges for terminals.
+- alert: GenvEnforcerAuditMode
+  expr: >-
+    sum by ({{ $same }}) (genv_enforcer_active_violations{ {{- $is -}} }) > 0
+    and on ({{ $same }}) genv_enforcer_info{ {{- $is -}} ,mode="audit"}
+    and on ({{ $same }}) max_over_time(genv_enforcer_info{ {{- $is -}} ,mode="audit"}[1h] offset {{ $rule.auditFor }})
+    unless on ({{ $same }}) max_over_time(genv_enforcer_info{ {{- $is -}} ,mode="enforce"}[{{ $rule.auditFor }}:5m])
+  for: {{ $rule.problemFor }}
+  labels:
+    severity: warning
+  annotations:
+    summary: genv-enforcer{{ if $bare }} on {{ "{{ $labels.instance }}" }}{{ end }} only reports violations, for more than {{ $rule.auditFor }}
+    description: >-
+      It is in audit mode, in which it terminates and detaches nothing, and {{ "{{ $value }}" }} violations are active. Read them on
+      its page, then set {{ ternary "GENV_ENFORCER_MODE" "settings.mode" $bare }}=enforce. The page The first week of the documents
+      leads there rule by rule.
+- alert: GenvEnforcerViolationLasts
+  expr: {{ printf `genv_enforcer_oldest_violation_seconds{%s} > %s` $is (div (include "genv-enforcer.millis" $rule.violationFor) 1000 | toString) | toJson }}
+  for: {{ $rule.problemFor }}
+  labels:
+    severity: warning
+  annotations:
+    summary: a violation of {{ "{{ $labels.rule }}" }} on {{ $where }} lasts for more than {{ $rule.violationFor }}
+    description: >-
+      The rule is enforced, and still nothing has ended the violation. /violations?status=active names it, the actions and why
+      they failed or wait. A violation of which only protected or exempt processes are left causes no alert.
+- alert: GenvEnforcerSettingUserUnknown
+  expr: {{ printf `genv_enforcer_host_problems{%s,code="setting_user_unknown"} > 0` $is | toJson }}
+  for: {{ $rule.problemFor }}
+  labels:
+    severity: warning
+  annotations:
+    summary: "{{ "{{ $labels.host }}" }} does not know a user or group of the settings"
+    description: >-
+      Nothing is done there to processes that may be those of an exempt user whom the machine does not know, and the limits of an
+      unknown user or group have no effect. /hosts gives the name: correct it, or check the name service of the machine.
+- alert: GenvEnforcerAccountsUnreadable
+  expr: {{ printf `genv_enforcer_host_problems{%s,code="passwd_unreadable"} > 0` $is | toJson }}
+  for: {{ $rule.problemFor }}
+  labels:
+    severity: warning
+  annotations:
+    summary: genv-enforcer cannot read the accounts of {{ "{{ $labels.host }}" }}
+    description: >-
+      Exemptions and limits of users rest on the accounts that were found last. What a name of the settings may protect is not
+      terminated. /hosts gives the reason: /etc/passwd, or a name service that does not answer.
+- alert: GenvEnforcerMembershipUnknown
+  expr: {{ printf `genv_enforcer_host_problems{%s,code="membership_unknown"} > 0` $is | toJson }}
+  for: {{ $rule.problemFor }}
+  labels:
+    severity: warning
+  annotations:
+    summary: genv-enforcer cannot find the environment of processes on {{ "{{ $labels.host }}" }}
+    description: >-
+      Of all rules only max-memory-per-user acts on these processes. /hosts names them and the reason. Often a program overwrites
+      its environment variables: start it with SPT_NOENV=1.
+- alert: GenvEnforcerPolicyUnreadable
+  expr: {{ printf `max without (host) (genv_enforcer_host_problems{%s,code="policy_unreadable"}) > 0` $is | toJson }}
+  for: {{ $rule.problemFor }}
+  labels:
+    severity: warning
+  annotations:
+    summary: genv-enforcer on {{ $where }} cannot read its policy file
+    description: >-
+      The last valid content stays in force, so changes have no effect, and a restart of the service would fail. /hosts gives the
+      reason, and genv-enforcer policy check FILE all errors.
 {{- end -}}

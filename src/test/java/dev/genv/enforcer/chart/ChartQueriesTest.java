@@ -97,12 +97,18 @@ public class ChartQueriesTest {
     }
 
     static Stream<String> alerts() {
-        return List.of(ALERTS, RenderedChart.example("remote")).stream()
-                .flatMap(values -> RenderedChart.of(values)
-                        .only("PrometheusRule")
-                        .at("/spec/groups/0/rules")
-                        .valueStream())
-                .map(rule -> rule.path("expr").asText());
+        return rules().map(rule -> rule.path("expr").asText());
+    }
+
+    /** The alerts of both modes. */
+    static Stream<JsonNode> rules() {
+        return Stream.of(ALERTS, RenderedChart.example("remote"))
+                .flatMap(values -> rules(values).valueStream());
+    }
+
+    /** The alerts of the chart with these values. */
+    static JsonNode rules(String values) {
+        return RenderedChart.of(values).only("PrometheusRule").at("/spec/groups/0/rules");
     }
 
     static Stream<String> dashboard() {

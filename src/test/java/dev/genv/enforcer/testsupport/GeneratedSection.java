@@ -19,7 +19,11 @@ public final class GeneratedSection {
         var whole = Files.readString(file);
         assertThat(whole).contains(begin, end);
         var before = whole.substring(0, whole.indexOf(begin) + begin.length());
-        var expected = before + text + whole.substring(whole.indexOf(end));
+        assertFile(file, before + text + whole.substring(whole.indexOf(end)));
+    }
+
+    /** Compares a whole file. */
+    public static void assertFile(Path file, String expected) throws IOException {
         if (Boolean.getBoolean(REWRITE)) {
             Files.writeString(file, expected);
         }
