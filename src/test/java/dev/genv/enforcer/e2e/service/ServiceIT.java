@@ -63,6 +63,19 @@ class ServiceIT extends NodeSuite {
         }
     }
 
+    /** The tool of Prometheus reads them without a header, and warns of no metric of the service. */
+    @Test
+    void promtoolAcceptsTheMetrics() throws IOException {
+        Requirements.program("/usr/bin/promtool", "prometheus");
+        node.state.device(0).write();
+        var client = new ServiceClient(node.startService());
+        client.awaitObservation();
+        var metrics = Files.writeString(directory.resolve("metrics"), client.metrics());
+        var warnings = Programs.run("sh", "-c", "promtool check metrics <%s 2>&1 || [ $? = 3 ]".formatted(metrics));
+        assertThat(warnings).doesNotContain("genv_");
+        assertThat(client.metrics()).contains("\ngenv_enforcer_info{mode=\"enforce\",version=\"");
+    }
+
     /** As systemd sets it: the name of the socket behind standard output. */
     @Test
     void everyLineForTheJournalHasAPriorityAndNoTime() throws IOException {
