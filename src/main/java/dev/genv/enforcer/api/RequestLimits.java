@@ -140,11 +140,8 @@ public class RequestLimits {
 
     private void takeSlot(RoutingContext request) {
         var path = IGNORED.matcher(request.normalizedPath()).replaceAll("");
-        var headers = request.request().headers();
-        if (path.equals(METRICS)
-                && !String.valueOf(headers.get(HttpHeaders.ACCEPT)).contains("openmetrics")) {
-            headers.set(
-                    HttpHeaders.ACCEPT, "text/plain"); // else Quarkus answers in OpenMetrics, which fewer tools read
+        if (path.equals(METRICS)) { // else Quarkus answers in OpenMetrics, which fewer tools read, or refuses the client
+            request.request().headers().set(HttpHeaders.ACCEPT, "text/plain");
         }
         var ofPath = slots.get(path.startsWith(USERS) ? UsersResource.PATH : path);
         if (ofPath == null) {
