@@ -42,21 +42,17 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Facts of {@code /proc} about the machine and the service itself. */
-public final class MachineFiles {
+/**
+ * Facts of {@code /proc} about the machine and the service itself.
+ *
+ * @param root the path of {@code /proc}
+ */
+public record MachineFiles(Path root) {
     /** The size limit of files that users can extend, for example with locks. */
     private static final int LARGEST_LIST = 16 << 20;
 
     private static final String CAPABILITIES = "\nCapEff:\t";
     private static final FileTree OWN_FILES = new FileTree(Path.of("/"));
-
-    private final Path root;
-    private volatile @Nullable Long capabilities;
-
-    /** @param root the path of {@code /proc} */
-    public MachineFiles(Path root) {
-        this.root = root;
-    }
 
     public AccessFacts access(boolean stateIsWritable) {
         return new AccessFacts(
@@ -67,17 +63,8 @@ public final class MachineFiles {
                 stateIsWritable);
     }
 
-    /** As {@link AccessFacts#capabilities}. They are read once, because only the service itself could change them. */
+    /** As {@link AccessFacts#capabilities}. */
     private long capabilities() {
-        var known = capabilities;
-        if (known == null) {
-            known = readCapabilities();
-            capabilities = known;
-        }
-        return known;
-    }
-
-    private long readCapabilities() {
         var status = text(() -> ProcFs.text(root.resolve("self/status")));
         var start = status.indexOf(CAPABILITIES) + CAPABILITIES.length();
         var end = status.indexOf('\n', start);

@@ -40,14 +40,12 @@ public final class ProcFs {
     private static final Pattern NUMBER = Pattern.compile("[1-9][0-9]{0,8}");
 
     private final Path root;
-    private final MachineFiles machine;
     private final Hangable memory;
     private final Hangable searches;
     private final Hangable stats;
 
     public ProcFs(Path root) {
         this.root = root;
-        machine = new MachineFiles(root);
         memory = new Hangable("reads-process-memory", Limits.LISTED);
         searches = memory.with(Limits.SEARCHED);
         stats = new Hangable("reads-process-stats", Limits.STATS);
@@ -55,7 +53,6 @@ public final class ProcFs {
 
     private ProcFs(ProcFs listed) {
         root = listed.root;
-        machine = listed.machine;
         memory = listed.searches;
         searches = listed.searches;
         stats = listed.stats;
@@ -91,7 +88,7 @@ public final class ProcFs {
     }
 
     public MachineFiles machine() {
-        return machine;
+        return new MachineFiles(root);
     }
 
     /** Begins an observation with its whole time for processes that do not answer. */
