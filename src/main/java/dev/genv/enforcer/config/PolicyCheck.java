@@ -3,6 +3,7 @@ package dev.genv.enforcer.config;
 import dev.genv.enforcer.config.settings.RuleSettings;
 import dev.genv.enforcer.config.settings.SettingKind;
 import dev.genv.enforcer.config.settings.Variables;
+import dev.genv.enforcer.config.settings.Variables.InvalidSettingsException;
 import dev.genv.enforcer.linux.Errno;
 import dev.genv.enforcer.policy.PolicyDocument;
 import dev.genv.enforcer.policyfile.PolicyFile;
@@ -38,6 +39,14 @@ record PolicyCheck(int exitCode, String text) {
                 RuleSettings.read(variables),
                 SettingKind.entries(variables.value(RuleSettings.EXEMPT_USERS)),
                 SettingKind.entries(variables.value(RuleSettings.EXEMPT_CGROUPS)));
+        try {
+            variables.throwIfAnyIsInvalid();
+        } catch (InvalidSettingsException e) {
+            return new PolicyCheck(
+                    1,
+                    "The file is valid, but not the variables with which it is compared: "
+                            + String.join("; ", e.lines()));
+        }
         var next = document.next(now, base).stream()
                 .flatMap(change -> Stream.concat(
                         Stream.of("Next change at %s:"

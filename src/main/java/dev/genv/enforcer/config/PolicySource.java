@@ -29,7 +29,7 @@ final class PolicySource implements CurrentPolicy.Source, CycleListener {
     private static final Duration LONGEST_READING = Duration.ofSeconds(1);
     private static final int LONGEST = 500;
 
-    private final Hangable calls = new Hangable("policy-file", new Hangable.Limits(1, LONGEST_READING));
+    private final Hangable calls;
     private final Optional<Path> path;
     private final @Nullable PolicyFile file;
     private final PolicyValues base;
@@ -60,10 +60,12 @@ final class PolicySource implements CurrentPolicy.Source, CycleListener {
                                 settings.safety().exemptCgroups())
                         .with(RuleSettings.others(settings.safety())),
                 settings.idleLimits(),
-                zone);
+                zone,
+                LONGEST_READING);
     }
 
-    PolicySource(Optional<Path> path, PolicyValues base, IdleLimits idle, ZoneId zone) {
+    PolicySource(Optional<Path> path, PolicyValues base, IdleLimits idle, ZoneId zone, Duration longestReading) {
+        calls = new Hangable("policy-file", new Hangable.Limits(1, longestReading));
         this.path = path;
         this.base = base;
         this.idle = idle;

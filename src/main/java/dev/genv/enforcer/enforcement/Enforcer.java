@@ -50,6 +50,9 @@ public final class Enforcer {
     private final ActionDispatcher dispatcher;
     private final ProblemLog problems;
     private final AtomicBoolean running = new AtomicBoolean();
+    /** Of which no event tells yet, because no cycle has ended since. */
+    private final List<String> policyChanges = new ArrayList<>();
+
     private final Instant startedAt;
     private final long createdAt;
     private volatile @Nullable Latest latest;
@@ -127,6 +130,7 @@ public final class Enforcer {
         var changes = config.policies().begin(ticker.now(), clock.ticker().mark());
         if (!changes.isEmpty()) {
             LOG.infof("The policy changed: %s", String.join("; ", ActionLog.limit(changes, "changes")));
+            policyChanges.addAll(changes);
             history.forgetUnenforced();
         }
         var fleet = history.remember(observe(processesToVerify(), age), workers::remembered);
@@ -141,7 +145,7 @@ public final class Enforcer {
         ActionLog.logNew(store.registry().unknown(plan.violations())); // before the actions that follow from them
         store.begin(terminations.begin(verdicts)); // on the disk before the first signal
         var execution = dispatcher.execute(verdicts, age);
-        return complete(age, changes, fleet, plan, review.records(), verdicts, execution);
+        return complete(age, fleet, plan, review.records(), verdicts, execution);
     }
 
     /** Observes the present hosts, and verifies whether these processes have exited. */
@@ -161,7 +165,6 @@ public final class Enforcer {
     /** Completes a cycle: logs and stores it, publishes its events, and remembers what later cycles decide by. */
     private CycleReport complete(
             ObservationAge age,
-            List<String> policyChanges,
             Fleet fleet,
             Plan plan,
             List<ActionRecord> reviewed,
@@ -183,8 +186,9 @@ public final class Enforcer {
         var update = store.registry().remember(plan, fleet, actions, next, config::effectiveMode);
         store.remember(actions, update.actions());
         dispatcher.forget(execution);
-        var events = store.events().number(ticker.now(), contents(policyChanges, problemChanges, update));
+        var events = store.events().number(ticker.now(), contents(List.copyOf(policyChanges), problemChanges, update));
         store.commit(events, fleet.at(), clock, config.policies(), terminations, history);
+        policyChanges.clear();
         store.registry().publish();
         var report = end(new CycleReport(
                 age.begunAt(),

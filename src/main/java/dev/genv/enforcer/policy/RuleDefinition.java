@@ -38,6 +38,7 @@ public record RuleDefinition(
         Set<SnapshotPart> requiredParts,
         List<RuleSetting> settings,
         Rule check) {
+    private static final long MEBIBYTE = 1 << 20;
 
     /** Checks the observed hosts of which all required parts were observed. */
     RuleCheck check(Fleet fleet, ExpectedExits ending, Limits limits, IdleLimits idle) {
@@ -85,10 +86,15 @@ public record RuleDefinition(
         return settings.stream().anyMatch(setting -> setting.kind() == RuleSetting.Kind.MEMORY_LIMIT);
     }
 
-    /** Reads a limit of this rule. A part of a MiB makes no difference, because nvidia-smi reports whole ones. */
+    /**
+     * Reads a limit of this rule. A part of a MiB makes no difference, because nvidia-smi reports whole ones. Less than one is refused: then the
+     * unit is missing.
+     */
     public Optional<Integer> parseLimit(String text) {
         return limitsMemory()
-                ? Memory.parse(text).map(memory -> (int) Math.min(memory.bytes() >> 20, Integer.MAX_VALUE))
+                ? Memory.parse(text)
+                        .filter(memory -> memory.equals(Memory.ZERO) || memory.bytes() >= MEBIBYTE)
+                        .map(memory -> (int) Math.min(memory.bytes() / MEBIBYTE, Integer.MAX_VALUE))
                 : Optional.of(text)
                         .filter(number -> number.matches("0|[1-9][0-9]{0,8}"))
                         .map(Integer::valueOf);
@@ -96,7 +102,7 @@ public record RuleDefinition(
 
     /** Returns which texts are limits of this rule; it completes the sentence "expected …". */
     public String limitForm() {
-        return limitsMemory() ? "an amount of memory such as 40g or 512mi" : "a whole number from 0";
+        return limitsMemory() ? "an amount of memory with its unit, such as 40g or 512mi" : "a whole number from 0";
     }
 
     /** Returns a limit as text. */

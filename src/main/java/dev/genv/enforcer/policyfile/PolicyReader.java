@@ -327,7 +327,7 @@ public final class PolicyReader {
 
     /** Helm writes {@code off} without quotes as {@code false}. */
     private static Optional<RuleMode> mode(String text) {
-        return RuleMode.find(text.equals("false") ? "off" : text.equals("true") ? "enforce" : text);
+        return RuleMode.find(text.equals("false") ? "off" : text);
     }
 
     private static Optional<Value> general(RuleDefinition rule, String text) {

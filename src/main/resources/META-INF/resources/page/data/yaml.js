@@ -1,5 +1,5 @@
 const PLAIN = /^(?!(?:true|false|yes|no|on|off|null|[yn])$)[a-z][\w-]*$|^(?:0|[1-9]\d*)$/i;
-const SPECIAL = /[\p{Cc}\p{Cf}\p{Co}\u2028\u2029]/gu;
+const SPECIAL = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\u2028\u2029]/gu;
 
 /** Writes objects, lists and texts as YAML, each key of an object on its own line. */
 export function yaml(object, indent = '') {

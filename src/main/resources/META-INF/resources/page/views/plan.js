@@ -1,4 +1,4 @@
-import { element, setAttribute, setChildren } from '../dom/dom.js';
+import { element, setAttribute, setChildren, setHidden } from '../dom/dom.js';
 import { count, name, shortened } from '../dom/format.js';
 import { createRows, createTable } from '../dom/table.js';
 import { ApiError, postJson } from '../data/api.js';
@@ -25,16 +25,22 @@ export function planView(route) {
     element('div', { class: 'filters' },
       FIELDS.map(({ id, title, hint }) => field(id, title, input(id), hint))),
     element('button', { type: 'submit', class: 'primary' }, 'Show what it would do'));
+  const changed = element('p', { class: 'result error', role: 'status', hidden: true },
+    'The running policy changed after this form was filled. Load the page again to begin with it.');
   const answer = createAnswer('plan', form, { text: 'Computing …', nodes: [] }, compute);
   const node = element('div', {}, element('h1', { tabindex: '-1' }, 'What if'),
-    element('p', {}, 'What would this policy do now? The service only computes it and takes no action. Exceptions and hours of the policy count as at this moment. To see what a rule finds over days, set its mode to audit.'), form,
+    element('p', {}, 'What would this policy do now? The service only computes it and takes no action. Exceptions and hours of the policy count as at this moment. To see what a rule finds over days, set its mode to audit.'), changed, form,
     element('div', { id: 'plan-result' }, answer.nodes));
   let wanted = route;
   let present = null;
 
   /** Begins with the running policy, and with the address when the rules are known. */
   function update() {
-    if (present !== null || data.policy === null) {
+    if (data.policy === null) {
+      return;
+    }
+    setHidden(changed, present === null || JSON.stringify(present) === JSON.stringify(presentChoices(data.policy)));
+    if (present !== null) {
       return;
     }
     present = presentChoices(data.policy);
@@ -57,7 +63,7 @@ export function planView(route) {
     };
     const file = fileOf(choices);
     const results = [await postJson('/plan', {}), await postJson('/plan', { policy: file })];
-    return resultOf(results, fileNodes(file, JSON.stringify(choices) === JSON.stringify(present)));
+    return resultOf(results, fileNodes(file, JSON.stringify(choices) === JSON.stringify(presentChoices(data.policy))));
   }
   return { title: 'What if', node, update, accept };
 }

@@ -62,6 +62,17 @@ class PolicyCheckTest {
     }
 
     @Test
+    void comparesWithNoVariablesThatTheServiceRefuses() throws Exception {
+        var file = Files.writeString(folder.resolve("policy.yaml"), "{}");
+        var variables = new Variables(Map.of("GENV_ENFORCER_MAX_DEVICES_PER_USER", "many"));
+        assertThat(PolicyCheck.of(file, variables, Instant.EPOCH, ZoneOffset.UTC))
+                .isEqualTo(
+                        new PolicyCheck(
+                                1,
+                                "The file is valid, but not the variables with which it is compared: GENV_ENFORCER_MAX_DEVICES_PER_USER=many: expected a whole number from 0"));
+    }
+
+    @Test
     void checksTheOwnerAndTheModeAsTheServiceDoes() throws Exception {
         check("{}");
         var file = folder.resolve("policy.yaml");

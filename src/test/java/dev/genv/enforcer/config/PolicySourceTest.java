@@ -13,6 +13,7 @@ import dev.genv.enforcer.policy.PolicyInForce;
 import dev.genv.enforcer.policy.PolicyValues;
 import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
 import dev.genv.enforcer.policy.Rules;
+import dev.genv.enforcer.testsupport.TestTimeouts;
 import dev.genv.enforcer.testsupport.linux.Programs;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -72,7 +73,8 @@ class PolicySourceTest {
                         List.of("root"),
                         List.of("/kubepods")),
                 IdleLimits.DEFAULT,
-                ZoneOffset.UTC);
+                ZoneOffset.UTC,
+                TestTimeouts.HANG);
     }
 
     private static @Nullable Integer limit(PolicyInForce policy) {
@@ -109,7 +111,8 @@ class PolicySourceTest {
                 Optional.empty(),
                 RuleSettings.values(RuleSettings.read(new Variables(Map.of())), List.of(), List.of()),
                 IdleLimits.DEFAULT,
-                ZoneOffset.UTC);
+                ZoneOffset.UTC,
+                TestTimeouts.HANG);
         assertThat(limit(source.at(now))).isNull();
         assertThat(source.problems()).isEmpty();
     }

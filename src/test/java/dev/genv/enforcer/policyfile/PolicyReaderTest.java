@@ -86,7 +86,7 @@ class PolicyReaderTest {
     /** Helm writes `off` as `false`. */
     @Test
     void readsTheWordsOfYamlWithoutQuotes() throws Exception {
-        assertThat(texts(read("rules: {idle-devices: off, idle-processes: false, env-devices: true}")
+        assertThat(texts(read("rules: {idle-devices: off, idle-processes: false, env-devices: enforce}")
                         .values()))
                 .containsExactly(
                         "rules.env-devices: enforce (line 1 of the policy file)",
@@ -141,7 +141,16 @@ class PolicyReaderTest {
                         "line 1, column 24: max_devices.groups.a b: expected a name, or an id with a plus sign such as +1003"),
                 Arguments.of(
                         "max_memory: {default: much}",
-                        "line 1, column 23: max_memory.default: expected an amount of memory such as 40g or 512mi, or none"),
+                        "line 1, column 23: max_memory.default: expected an amount of memory with its unit, such as 40g or 512mi, or none"),
+                Arguments.of(
+                        "max_memory: {default: 40}",
+                        "line 1, column 23: max_memory.default: expected an amount of memory with its unit, such as 40g or 512mi, or none"),
+                Arguments.of(
+                        "max_memory: {users: {john: 0.5m}}",
+                        "line 1, column 28: max_memory.users.john: expected an amount of memory with its unit, such as 40g or 512mi"),
+                Arguments.of(
+                        "rules: {env-memory: true}",
+                        "line 1, column 21: rules.env-memory: expected off, audit or enforce"),
                 Arguments.of(
                         "max_devices: {default: 1, default: 2}",
                         "line 1, column 27: max_devices.default: line 1 has this key too"),

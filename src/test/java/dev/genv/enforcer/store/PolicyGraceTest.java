@@ -5,6 +5,7 @@ import static dev.genv.enforcer.testsupport.builder.HostBuilder.host;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.genv.enforcer.enforcement.CurrentPolicy;
+import dev.genv.enforcer.enforcement.CycleReport.CycleResult;
 import dev.genv.enforcer.enforcement.host.Outcome;
 import dev.genv.enforcer.enforcement.host.SafetyLimits;
 import dev.genv.enforcer.enforcement.report.Event.EventContent;
@@ -105,6 +106,17 @@ class PolicyGraceTest extends StoreFixture {
                 .flatMap(event -> event.content() instanceof EventContent.PolicyChanged(var changes)
                         ? Stream.of(changes)
                         : Stream.empty());
+    }
+
+    @Test
+    void theNextCycleReportsAChangeOfOneThatFailed() {
+        yaml = MISTAKE;
+        Thread.currentThread().interrupt();
+        assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.FAILED);
+        assertThat(Thread.interrupted()).isTrue();
+        assertThat(changes()).isEmpty();
+        cycle();
+        assertThat(changes()).containsExactly(List.of("max_devices.default: 2 -> 0 (line 2 of the policy file)"));
     }
 
     @Test

@@ -115,7 +115,7 @@ public final class Variables {
         return !errors.isEmpty();
     }
 
-    void throwIfAnyIsInvalid() throws InvalidSettingsException {
+    public void throwIfAnyIsInvalid() throws InvalidSettingsException {
         if (hasErrors()) {
             throw new InvalidSettingsException(errors.values());
         }

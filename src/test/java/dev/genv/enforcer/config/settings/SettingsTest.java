@@ -297,7 +297,7 @@ class SettingsTest {
         MAX_DEVICES_FOR_USER     | john                 | expected users with a limit each, each once, such as john=3,paul=2
         IDLE_AFTER               | 0s                   | expected a time from 1s to 3650d, such as 4h or 2d
         IDLE_UTILIZATION         | 101                  | expected a whole number from 0 to 100
-        MAX_MEMORY_PER_USER      | 40x                  | expected an amount of memory such as 40g or 512mi
+        MAX_MEMORY_PER_USER      | 40x                  | expected an amount of memory with its unit, such as 40g or 512mi
         MAX_MEMORY_FOR_USER      | john=1g,john=2g      | expected users with an amount of memory each, each once, such as john=40g,paul=512mi
         ENV_OWNER                | maybe                | expected off, audit or enforce
         STATE_DIR                | relative             | expected an absolute path
