@@ -26,7 +26,7 @@ import org.awaitility.Awaitility;
  *
  * <p>{@code -Dservices} names packaged services, and {@code -Dgenv} a source tree of genv whose {@code genv remote enforce} is
  * measured too. {@code -Dhosts}, {@code -Dprocesses} (of each machine) and {@code -Dmode} say what is observed; {@code -Dinterval}
- * (seconds), {@code -Dwarmup}, {@code -Dcycles} and {@code -Drounds} say how long.
+ * (seconds), {@code -Dwarmup-cycles}, {@code -Dcycles} and {@code -Drounds} say how long.
  */
 public final class RemoteCostBenchmark {
     private static final int HOSTS = Integer.getInteger("hosts", 20);
