@@ -34,7 +34,7 @@ def send_signals(machine):
     """Sends signals, each only to the process that was observed, and only while it uses the driver."""
     orders, other, results, has_pidfd = machine.request["signals"], other_service(machine), [], True
     uses = {} if other else device_uses(machine, [order["process"]["pid"] for order in orders])
-    reader = ProcessReader(machine, machine.limit(READING_TIME, 0.1), READING_TIME, MOST_CHILDREN)
+    reader = ProcessReader(machine, machine.limit(READING_TIME, 0.1), most_children=MOST_CHILDREN)
     for order in orders:
         pid, handle, kind, reason = order["process"]["pid"], None, "NOT_SENT", other
         try:

@@ -133,6 +133,6 @@ def device_uses(machine, pids):
         return dict.fromkeys(pids, {"isProven": False, "unexamined": error.strerror})
     if not majors:
         return dict.fromkeys(pids, {"isProven": True, "unexamined": ""})  # as on WSL
-    reader = ProcessReader(machine, machine.limit(READING_TIME, 0.5), READING_TIME, MOST_CHILDREN)
+    reader = ProcessReader(machine, machine.limit(READING_TIME, 0.5), (READING_TIME, READING_TIME), MOST_CHILDREN)
     uses = reader.read(pids, DeviceFiles(machine, majors).use)
     return {pid: uses[pid] or {"isProven": False, "unexamined": reader.failures[pid]["reason"]} for pid in pids}

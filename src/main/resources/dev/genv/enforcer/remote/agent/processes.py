@@ -2,6 +2,7 @@
 LARGEST_ARGUMENTS = 64 << 10  # a kernel names its file in the first few hundred bytes
 MOST_STUCK, MOST_STUCK_OF_A_USER = 64, 8
 READING_TIME = 4  # seconds: ProcessReader of the service gives the reason
+PATIENCE = 0.5, 0.5
 MOST_KERNELS = 10000  # users choose their number
 DIGITS_AND_BLANKS = bytes(each if chr(each) in "0123456789" else 32 for each in range(256))
 LONGEST_NAME = 255  # bytes of a file's name
@@ -17,8 +18,8 @@ class ProcessReader:
     of delays only that owner's processes.
     """
 
-    def __init__(self, machine, seconds, patience=0.5, most_children=MOST_OF_SEARCHES, skipped=()):
-        """patience: after this time (s) in all, it waits only shortly for each further process.
+    def __init__(self, machine, seconds, patience=PATIENCE, most_children=MOST_OF_SEARCHES, skipped=()):
+        """patience: how long (s) in all it waits for processes of which nothing is known, and for others, before it waits only shortly.
 
         skipped: processes that did not answer earlier, and are not read. They count like those that do not answer now.
         """
@@ -26,16 +27,16 @@ class ProcessReader:
         self.failures, self.uids, self.spent = {}, {}, collections.Counter()  # by pid, and the time (s) by owner
         self.renew(seconds, patience, skipped)
 
-    def renew(self, seconds, patience=0.5, skipped=()):
+    def renew(self, seconds, patience=PATIENCE, skipped=()):
         """Gives it time anew."""
         self.stop, self.patience, self.skipped = time.monotonic() + seconds, patience, skipped
-        # The time (s) for processes that did not answer, and their number, also by owner.
-        self.waited, self.abandoned, self.stuck = 0, 0, collections.Counter()
+        # The time (s) for processes that did not answer, by whether something is known of them; they, and their number by owner.
+        self.waited, self.abandoned, self.stuck = [0, 0], [], collections.Counter()
 
     def read(self, pids, task, *arguments):
         """Executes a task, a function of a pid and these arguments, for each process, and returns what each yields, merged."""
         values, pending, why = {pid: {} for pid in pids}, dict.fromkeys(pids), NO_TIME
-        while pending and time.monotonic() < self.stop and self.abandoned < MOST_STUCK:
+        while pending and time.monotonic() < self.stop and len(self.abandoned) < MOST_STUCK:
             try:
                 child = execute(self.tasks, pending, task, arguments, most=self.most_children)
             except OSError as error:  # such as too many processes
@@ -81,12 +82,15 @@ class ProcessReader:
             pass  # the time is over, or the reason is known
 
     def collect_one(self, child, pid, value):
-        owner, is_patient, start = self.owner(pid), self.waited < self.patience, time.monotonic()
+        owner, start, part = self.owner(pid), time.monotonic(), {}
         try:
-            child.merge(value, 1 if is_patient else 0.05)
+            while part is not None:
+                value.update(part)
+                is_patient = self.waited[bool(value)] < self.patience[bool(value)]
+                part = child.part(start + (1 if is_patient else 0.05))
         except NoAnswer:
-            self.waited += time.monotonic() - start
-            self.abandoned += 1
+            self.waited[bool(value)] += time.monotonic() - start
+            self.abandoned.append(pid)
             self.stuck[owner] += 1
             # After a short wait it is unknown whether a process hangs.
             self.failures[pid] = failed("TIMEOUT", "it does not answer") if is_patient else NO_TIME
@@ -135,11 +139,12 @@ def in_turns(pids, user):
 def process_facts(machine, pids):
     """Returns ProcessFacts of these processes."""
     skipped = {each["pid"] for each in machine.request["omitted"]["processes"]}.intersection(pids)
-    reader = ProcessReader(machine, machine.limit(READING_TIME, 0.25), READING_TIME, MOST_CHILDREN, skipped)
+    # A process whose stat does not answer is waited for in each observation, because only a known start time allows to omit it.
+    reader = ProcessReader(machine, machine.limit(READING_TIME, 0.25), (PATIENCE[0], READING_TIME), MOST_CHILDREN, skipped)
     wanted = set(pids) - skipped
     values = reader.read([pid for pid in dict.fromkeys(machine.request["first"] + pids) if pid in wanted], machine.process)
     # Of the others at least the identity is read, but not after a stat that does not answer. What is known stays.
-    hang = {pid for pid, why in reader.failures.items() if why["failure"] == "TIMEOUT" and not values[pid]}
+    hang = {pid for pid in reader.abandoned if not values[pid]}
     rest = [pid for pid in pids if pid not in hang and "after" not in values.get(pid, ())]
     reader.renew(machine.limit(2, 0.22))
     for pid, value in reader.read(rest, machine.identity, False).items():
@@ -199,11 +204,11 @@ def kernel_files(pid, machine, wanted):
 
 def find_kernels(machine, pids, wanted):
     """Returns Kernels among these processes, and whether some hang. wanted: kernels, among other texts; None if all are."""
-    reader = ProcessReader(machine, machine.limit(2, 0.05), 4)
+    reader = ProcessReader(machine, machine.limit(2, 0.05), (4, 4))
     values = reader.read(pids, kernel_files, machine, wanted)
     reader.failures.update((pid, value["missing"]) for pid, value in values.items() if "missing" in value)
     files = {file for value in values.values() for file in value.get("files", [])}
-    hang = reader.abandoned > 0
+    hang = bool(reader.abandoned)
     if len(files) > MOST_KERNELS:
         return {"files": [], "unsearched": "more than %d processes or arguments look like kernels" % MOST_KERNELS}, hang
     if len(to_json(sorted(files))) > LARGEST_KERNELS:

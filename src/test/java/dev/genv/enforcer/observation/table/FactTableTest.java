@@ -83,20 +83,27 @@ class FactTableTest {
     /** Also those that are not waited for keep nothing waiting, in each observation anew. */
     @ParameterizedTest
     @EnumSource
-    void processesOfOneUserWhoseStatsDoNotAnswerLeaveTimeForThoseOfAnother(Hands hands) throws Exception {
+    void processesOfSomeUsersWhoseStatsDoNotAnswerLeaveTimeForThoseOfAnother(Hands hands) throws Exception {
         try (var machine = new DescribedMachine(hands, folder.resolve("machine"))) {
-            var lines = new StringBuilder("GPU-0, 900, 1\n");
+            var lines = new StringBuilder();
             for (var pid = 812; pid < 832; pid++) {
-                machine.process(pid, DescribedMachine.ALICE).hang("stat");
+                machine.process(pid, pid < 829 ? DescribedMachine.ALICE : pid).hang("stat");
                 lines.append("GPU-0, %d, 1\n".formatted(pid));
             }
-            machine.process(900, DescribedMachine.BOB, "GENV_ENVIRONMENT_ID=b");
+            for (var pid = 900; pid < 906; pid++) {
+                machine.process(pid, DescribedMachine.BOB, "GENV_ENVIRONMENT_ID=b");
+                lines.append("GPU-0, %d, 1\n".formatted(pid));
+            }
             machine.listProcesses(lines.toString(), 0);
             var host = machine.host();
-            for (var observation = 0; observation < 2; observation++) {
+            for (var observation = 0; observation < 3; observation++) {
                 var seen = host.observe(Set.of());
-                assertThat(seen.processes()).extracting(GpuProcess::pid).containsExactly(900);
-                assertThat(seen.processes().getFirst().membership()).isEqualTo(new Membership.InEnvironment("b"));
+                assertThat(seen.processes())
+                        .extracting(GpuProcess::pid)
+                        .containsExactlyInAnyOrder(900, 901, 902, 903, 904, 905);
+                assertThat(seen.processes())
+                        .extracting(GpuProcess::membership)
+                        .containsOnly(new Membership.InEnvironment("b"));
                 assertThat(seen.missing()).contains(SnapshotPart.EVERY_PROCESS);
                 assertThat(problems(seen, "machine"))
                         .filteredOn(problem -> problem.startsWith("PROCESS_UNREADABLE: process "))
