@@ -32,16 +32,18 @@ def begin(machine, number):
 
 def send_signals(machine):
     """Sends signals, each only to the process that was observed, and only while it uses the driver."""
-    orders, other, results, has_pidfd = machine.request["signals"], other_service(machine), [], True
-    uses = {} if other else device_uses(machine, [order["process"]["pid"] for order in orders])
-    reader = ProcessReader(machine, machine.limit(READING_TIME, 0.1), most_children=MOST_CHILDREN)
-    for order in orders:
-        pid, handle, kind, reason = order["process"]["pid"], None, "NOT_SENT", other
+    orders = {order["process"]["pid"]: order for order in machine.request.pop("signals")}  # a child gets the rest of the request
+    other, results, has_pidfd = other_service(machine), [], True
+    reader = ProcessReader(machine, machine.limit(READING_TIME, 0.5), (READING_TIME, READING_TIME), MOST_CHILDREN)
+    uses = {} if other else device_uses(reader, orders)
+    reader.renew(machine.limit(READING_TIME, 0.1))
+    for pid in reader.in_turns(orders):
+        handle, kind, reason = None, "NOT_SENT", other
         try:
             if not other:
                 handle = open_handle(pid)
                 has_pidfd = has_pidfd and handle is not None
-                kind, reason = send_signal(machine, order, handle, uses[pid], reader)
+                kind, reason = send_signal(machine, orders[pid], handle, uses[pid], reader)
         except OSError as error:
             kind = "GONE" if error.errno in (errno.ESRCH, errno.ENOENT) else "NOT_SENT"
             reason = error.strerror or ""

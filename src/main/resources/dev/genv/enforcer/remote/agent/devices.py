@@ -37,9 +37,9 @@ class DeviceFiles:
         self.machine, self.majors = machine, majors
 
     def use(self, pid):
-        """Yields the DeviceUse."""
+        """Yields the DeviceUse. Without the driver, as on WSL, it counts as proven."""
         self.files, self.unreadable, self.cut, self.skipped = 0, "", "", ""  # the number, and what was not examined
-        is_proven = any(True for _ in self.held(pid))
+        is_proven = not self.majors or any(True for _ in self.held(pid))
         yield {"isProven": is_proven, "unexamined": "" if is_proven else self.cut or self.skipped or self.unreadable}
 
     def held(self, pid):
@@ -125,14 +125,11 @@ class DeviceFiles:
         return devices
 
 
-def device_uses(machine, pids):
+def device_uses(reader, pids):
     """Returns the DeviceUse of each of these processes."""
     try:
-        majors = majors_of(machine)
+        majors = majors_of(reader.machine)
     except OSError as error:
         return dict.fromkeys(pids, {"isProven": False, "unexamined": error.strerror})
-    if not majors:
-        return dict.fromkeys(pids, {"isProven": True, "unexamined": ""})  # as on WSL
-    reader = ProcessReader(machine, machine.limit(READING_TIME, 0.5), (READING_TIME, READING_TIME), MOST_CHILDREN)
-    uses = reader.read(pids, DeviceFiles(machine, majors).use)
+    uses = reader.read(pids, DeviceFiles(reader.machine, majors).use)
     return {pid: uses[pid] or {"isProven": False, "unexamined": reader.failures[pid]["reason"]} for pid in pids}

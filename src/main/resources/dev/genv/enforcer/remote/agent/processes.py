@@ -48,31 +48,33 @@ class ProcessReader:
         return values
 
     def tasks(self, pending, task, arguments):
-        """Yields the uids, and then each pid and what the task yields for that process. A child process executes this."""
-        for pid in set(self.skipped).union(pending).difference(self.uids):
-            self.uids[pid] = reading(self.machine.uid, pid).get("value")
-        yield self.uids
+        """Yields unknown uids, and then each pid and what the task yields for that process. A child process executes this."""
+        # Nothing guards this for each process: status answers even during an execve(2) that hangs (Linux 6.18).
+        uids = {pid: reading(self.machine.uid, pid).get("value") for pid in set(self.skipped).union(pending).difference(self.uids)}
+        yield uids
+        self.uids.update(uids)
         self.leave_out(pending)
+        for pid in self.in_turns(pending):
+            yield from (None, pid, MAY_HANG)
+            start = time.monotonic()
+            yield from task(pid, *arguments)
+            self.spent[self.owner(pid)] += time.monotonic() - start
+
+    def in_turns(self, pids):
+        """Yields each process: the next one is of the owner whose processes took the least time so far."""
         queues = {}
-        for pid in pending:
+        for pid in pids:
             queues.setdefault(self.owner(pid), collections.deque()).append(pid)
         while queues:
             owner = min(queues, key=self.spent.__getitem__)
-            pid = queues[owner].popleft()
+            yield queues[owner].popleft()
             if not queues[owner]:
                 del queues[owner]
-            yield pid
-            yield MAY_HANG
-            start = time.monotonic()
-            yield from task(pid, *arguments)
-            self.spent[owner] += time.monotonic() - start
-            if queues:
-                yield None
 
     def collect(self, child, pending, values):
         """Removes the processes that were read, up to one that does not answer: it hangs the child too."""
         try:
-            self.uids.update(child.part(self.stop))
+            child.merge(self.uids, self.stop - time.monotonic())
             self.leave_out(pending)
             while pending and time.monotonic() < self.stop:
                 pid = child.part(self.stop)

@@ -35,6 +35,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -226,6 +227,38 @@ class ActionTableTest {
             assertThat(execute(actions)).containsExactly(GONE, SIGNALLED, Result.failed("stat has an unknown form"));
             assertThat(other.awaitExit()).isEqualTo(143);
             assertThat(third.isAlive()).isTrue();
+        }
+    }
+
+    /** The processes that hang come first in the request. */
+    @Test
+    void processesOfOneUserWhoseStatsDoNotAnswerLeaveTimeForThoseOfAnother() throws Exception {
+        var children = new ArrayList<Child>();
+        try {
+            for (var number = 0; number < 6; number++) {
+                children.add(Child.withEnvironment(Map.of()));
+                process(children.getLast().pid()).uid(2000);
+            }
+            children.add(child);
+            var order = children.stream().map(Child::pid).toList();
+            tool.noProcesses();
+            for (var pid : order) {
+                tool.process(0, pid, "1");
+            }
+            var actions = host.observe(Set.of()).processes().stream()
+                    .sorted(Comparator.comparingInt(each -> order.indexOf(each.pid())))
+                    .map(each -> new Action.Terminate("gpu-1", each))
+                    .toArray(Action[]::new);
+            for (var pid : order.subList(0, 6)) {
+                proc.process(pid).uid(2000).hang("stat");
+            }
+            var results = execute(actions);
+            assertThat(results).hasSize(7).endsWith(SIGNALLED);
+            assertThat(child.awaitExit()).isEqualTo(143);
+            assertThat(results.subList(0, 6)).doesNotContain(SIGNALLED);
+            assertThat(children.subList(0, 6)).allMatch(Child::isAlive);
+        } finally {
+            children.forEach(Child::close);
         }
     }
 
