@@ -55,9 +55,9 @@ class AgentMachineTest extends PythonFixture {
     @Test
     void processWhoseStatDoesNotAnswerHasNotEnded() throws Exception {
         var proc = machine.useFakeProc();
-        proc.process(8).hang("stat"); // it is read first
-        var gone = new ProcessId(9, 1);
-        assertThat(machine.observe(new ProcessId(8, 1000), gone).details().ended())
+        var gone = new ProcessId(8, 1); // it is read first: after one that hangs only a short time would be left for it
+        proc.process(9).hang("stat");
+        assertThat(machine.observe(gone, new ProcessId(9, 1000)).details().ended())
                 .containsExactly(gone);
     }
 
