@@ -33,6 +33,7 @@ import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -111,10 +112,18 @@ class PolicyGraceTest extends StoreFixture {
     @Test
     void theNextCycleReportsAChangeOfOneThatFailed() {
         yaml = MISTAKE;
-        Thread.currentThread().interrupt();
+        var cycle = Thread.currentThread();
+        var released = new CountDownLatch(1);
+        node.observeWith(() -> {
+            cycle.interrupt(); // it waits for this observation
+            released.await();
+            return JOB.snapshot();
+        });
         assertThat(enforcer.runCycle().orElseThrow().result()).isEqualTo(CycleResult.FAILED);
         assertThat(Thread.interrupted()).isTrue();
         assertThat(changes()).isEmpty();
+        released.countDown();
+        node.setSnapshot(JOB);
         cycle();
         assertThat(changes()).containsExactly(List.of("max_devices.default: 2 -> 0 (line 2 of the policy file)"));
     }
