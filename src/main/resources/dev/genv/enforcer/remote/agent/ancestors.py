@@ -29,7 +29,7 @@ def ancestor_facts(machine, observed):
     reader = ProcessReader(machine, machine.limit(machine.request["budget"] / 10, 0.22, 0))
     reader.uids.update((fact["pid"], fact["uid"].get("value")) for fact in observed)
     known, found, deciding = {fact["pid"]: fact for fact in observed}, {}, {}
-    for pid in in_turns([fact["pid"] for fact in observed if not shows_environment(fact)], reader.owner):
+    for pid in reader.in_turns([fact["pid"] for fact in observed if not shows_environment(fact)]):
         child, uid = known[pid], known[pid]["uid"]
         for _ in range(MOST_STEPS if time.monotonic() < reader.stop else 0):
             parent = int(fields(child["after"].get("value", b""))[1] or 0)

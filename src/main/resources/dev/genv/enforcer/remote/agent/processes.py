@@ -56,18 +56,17 @@ class ProcessReader:
         self.leave_out(pending)
         for pid in self.in_turns(pending):
             yield from (None, pid, MAY_HANG)
-            start = time.monotonic()
             yield from task(pid, *arguments)
-            self.spent[self.owner(pid)] += time.monotonic() - start
 
     def in_turns(self, pids):
-        """Yields each process: the next one is of the owner whose processes took the least time so far."""
+        """Yields each process, the next one of the owner whose processes took the least time so far: also until the next is asked for."""
         queues = {}
         for pid in pids:
             queues.setdefault(self.owner(pid), collections.deque()).append(pid)
         while queues:
-            owner = min(queues, key=self.spent.__getitem__)
+            owner, start = min(queues, key=self.spent.__getitem__), time.monotonic()
             yield queues[owner].popleft()
+            self.spent[owner] += time.monotonic() - start
             if not queues[owner]:
                 del queues[owner]
 
@@ -127,15 +126,6 @@ def identities(machine, pids, spare):
     """Returns ProcessFacts of processes without what is in their memory. For the rest this part of the budget is left."""
     reader = ProcessReader(machine, machine.limit(2, spare), most_children=MOST_CHILDREN)  # one that hangs takes a second
     return reader.facts(pids, reader.read(pids, machine.identity))
-
-
-def in_turns(pids, user):
-    """Returns one process of each user, then the next ones: the many processes of one user leave out no other user's."""
-    counts, turns = collections.Counter(), {}
-    for pid in pids:
-        counts[user(pid)] += 1
-        turns[pid] = counts[user(pid)]
-    return sorted(pids, key=lambda pid: (turns[pid], pid))
 
 
 def process_facts(machine, pids):
