@@ -140,8 +140,8 @@ public class RequestLimits {
 
     private void takeSlot(RoutingContext request) {
         var path = IGNORED.matcher(request.normalizedPath()).replaceAll("");
-        if (path.equals(
-                METRICS)) { // else Quarkus answers in OpenMetrics, which fewer tools read, or refuses the client
+        if (path.equals(METRICS)) {
+            // Otherwise Quarkus answers in OpenMetrics, which fewer tools read, or refuses the client.
             request.request().headers().set(HttpHeaders.ACCEPT, "text/plain");
         }
         var ofPath = slots.get(path.startsWith(USERS) ? UsersResource.PATH : path);

@@ -48,6 +48,9 @@ public final class Main {
                 System.setProperty("quarkus.http.tls-configuration-name", ApiTls.NAME);
                 System.setProperty("quarkus.http.insecure-requests", "disabled");
                 System.setProperty("quarkus.tls." + ApiTls.NAME + ".reload-period", "2s");
+                // As at the start: otherwise the first reload would offer HTTP/2, and close connections that clients
+                // open meanwhile.
+                System.setProperty("quarkus.tls." + ApiTls.NAME + ".alpn", "false");
             }
             if (Journal.reads(settings.isSingleCycle() ? Journal.ERR : Journal.OUT, System.getenv())) {
                 Journal.omitTimes();

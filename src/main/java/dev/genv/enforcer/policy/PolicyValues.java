@@ -29,9 +29,6 @@ public record PolicyValues(SortedMap<PolicyKey, Sourced> all) {
     /** How a policy has no limit. */
     public static final String UNLIMITED = "none";
 
-    /** The origin of values that were stored. */
-    public static final String EARLIER = "the earlier policy";
-
     public static final PolicyValues NONE = new PolicyValues(new TreeMap<>());
 
     public PolicyValues {
@@ -109,8 +106,21 @@ public record PolicyValues(SortedMap<PolicyKey, Sourced> all) {
         record Setting(String text) implements Value {}
     }
 
-    /** A value, and where it is from: a variable, or a place in the file. */
-    public record Sourced(Value value, String origin) {}
+    /**
+     * A value, and where it is from.
+     *
+     * @param origin a variable, or a place in the file
+     * @param isStored whether it is one of an earlier cycle, whose origin is not stored
+     */
+    public record Sourced(Value value, String origin, boolean isStored) {
+        public Sourced(Value value, String origin) {
+            this(value, origin, false);
+        }
+
+        static Sourced stored(Value value) {
+            return new Sourced(value, "the earlier policy", true);
+        }
+    }
 
     /** Returns these values with others, which take the place of those with the same key. */
     public PolicyValues with(PolicyValues others) {
@@ -167,8 +177,8 @@ public record PolicyValues(SortedMap<PolicyKey, Sourced> all) {
     /** Returns values that were stored, without those of rules that do not exist. */
     public static PolicyValues of(List<Text> texts) {
         var values = new TreeMap<PolicyKey, Sourced>();
-        texts.forEach(each ->
-                value(each.key, each.text).ifPresent(value -> values.put(each.key, new Sourced(value, EARLIER))));
+        texts.forEach(
+                each -> value(each.key, each.text).ifPresent(value -> values.put(each.key, Sourced.stored(value))));
         return new PolicyValues(values);
     }
 

@@ -24,6 +24,7 @@ import dev.genv.enforcer.model.GpuProcess.Workload;
 import dev.genv.enforcer.model.GpuProcess.Workload.Container;
 import dev.genv.enforcer.model.Problem;
 import dev.genv.enforcer.model.ProblemCode;
+import dev.genv.enforcer.model.Snapshot;
 import dev.genv.enforcer.policy.Plan.PlannedAction;
 import dev.genv.enforcer.policy.RuleConfig.IdleLimits;
 import dev.genv.enforcer.policy.RuleConfig.Limits;
@@ -36,6 +37,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -161,17 +164,7 @@ class PolicyTest {
                         process(3).uid(1002).uses(1, "1500mi"),
                         process(4).uid(1001).inEnvironment("a").uses(1, "1mi").immune(immunity))
                 .snapshot();
-        var plan = KnownRules.policy(
-                        Map.of(
-                                Rules.MAX_MEMORY_PER_USER,
-                                RuleMode.ENFORCE,
-                                KnownRules.NON_ENV_PROCESSES,
-                                RuleMode.ENFORCE,
-                                KnownRules.ENV_DEVICES,
-                                RuleMode.ENFORCE),
-                        Limits.NONE,
-                        new Limits(1000, Map.of()))
-                .check(new Fleet(List.of(host), false), Set.of());
+        var plan = planForMemoryStraysAnd(KnownRules.ENV_DEVICES, host);
         assertThat(plan.violations().stream()
                         .filter(violation -> violation.rule().equals(KnownRules.NON_ENV_PROCESSES))
                         .map(violation ->
@@ -186,6 +179,14 @@ class PolicyTest {
                 .containsExactly("user +1002");
     }
 
+    /** With 1,000 MiB for each user. */
+    private static Plan planForMemoryStraysAnd(RuleDefinition another, Snapshot host) {
+        var modes = Stream.of(Rules.MAX_MEMORY_PER_USER, KnownRules.NON_ENV_PROCESSES, another)
+                .collect(Collectors.toMap(Function.identity(), _ -> RuleMode.ENFORCE));
+        return KnownRules.policy(modes, Limits.NONE, new Limits(1000, Map.of()))
+                .check(new Fleet(List.of(host), false), Set.of());
+    }
+
     /** Its user is warned, and its memory counts for nobody until the exemption is over. */
     @Test
     void whatAnotherAllocatorRanUntilThePolicyChangedBreaksRulesAndCountsForNobody() {
@@ -198,17 +199,7 @@ class PolicyTest {
                         process(2).uid(1001).inEnvironment("a").uses(0, "900mi").immune(immunity),
                         process(3).uid(1001).inEnvironment("a").uses(0, "600mi"))
                 .snapshot();
-        var plan = KnownRules.policy(
-                        Map.of(
-                                Rules.MAX_MEMORY_PER_USER,
-                                RuleMode.ENFORCE,
-                                KnownRules.NON_ENV_PROCESSES,
-                                RuleMode.ENFORCE,
-                                KnownRules.ENV_MEMORY,
-                                RuleMode.ENFORCE),
-                        Limits.NONE,
-                        new Limits(1000, Map.of()))
-                .check(new Fleet(List.of(host), false), Set.of());
+        var plan = planForMemoryStraysAnd(KnownRules.ENV_MEMORY, host);
         assertThat(plan.violations()).singleElement().satisfies(violation -> {
             assertThat(violation.rule()).isEqualTo(KnownRules.NON_ENV_PROCESSES);
             assertThat(violation.processes().getFirst().pid()).isEqualTo(1);

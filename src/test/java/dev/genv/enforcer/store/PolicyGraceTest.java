@@ -96,6 +96,14 @@ class PolicyGraceTest extends StoreFixture {
         }
     }
 
+    /** Nothing is done for the first time, and something within the second one. */
+    private void assertActs(Duration after, Duration within) {
+        cycles(after);
+        assertThat(node.executed).isEmpty();
+        cycles(within);
+        assertThat(node.executed).isNotEmpty();
+    }
+
     private List<NextAction> next() {
         return registry.find(ViolationRecord::active, 10).stream()
                 .flatMap(each -> each.next().stream())
@@ -169,10 +177,7 @@ class PolicyGraceTest extends StoreFixture {
         yaml = MISTAKE;
         cycles(Duration.ofMinutes(10));
         yaml = MISTAKE + "max_memory: {default: 1g}\n";
-        cycles(Duration.ofMinutes(5));
-        assertThat(node.executed).isEmpty();
-        cycles(Duration.ofMinutes(2));
-        assertThat(node.executed).isNotEmpty();
+        assertActs(Duration.ofMinutes(5), Duration.ofMinutes(2));
     }
 
     @Test
@@ -220,10 +225,7 @@ class PolicyGraceTest extends StoreFixture {
         node.setSnapshot(host().devices(2).with("env a on 0,1", "process 2 in a on 0", "process 3 in a on 1"));
         cycles(Duration.ofMinutes(7));
         yaml = USUAL.replace("default: 2", "default: 1");
-        cycles(Duration.ofMinutes(14));
-        assertThat(node.executed).isEmpty();
-        cycles(Duration.ofMinutes(3));
-        assertThat(node.executed).isNotEmpty();
+        assertActs(Duration.ofMinutes(14), Duration.ofMinutes(3));
     }
 
     @Test
@@ -234,10 +236,7 @@ class PolicyGraceTest extends StoreFixture {
             cycle();
         }
         assertThat(node.executed).isEmpty();
-        cycles(Duration.ofMinutes(14));
-        assertThat(node.executed).isEmpty();
-        cycles(Duration.ofMinutes(3));
-        assertThat(node.executed).isNotEmpty();
+        assertActs(Duration.ofMinutes(14), Duration.ofMinutes(3));
     }
 
     @Test
@@ -246,10 +245,7 @@ class PolicyGraceTest extends StoreFixture {
         cycles(Duration.ofMinutes(1));
         policyGrace = Duration.ofMinutes(2);
         restart();
-        cycles(Duration.ofMinutes(1));
-        assertThat(node.executed).isEmpty();
-        cycles(Duration.ofMinutes(2));
-        assertThat(node.executed).isNotEmpty();
+        assertActs(Duration.ofMinutes(1), Duration.ofMinutes(2));
     }
 
     @Test
@@ -257,10 +253,7 @@ class PolicyGraceTest extends StoreFixture {
         directory = Files.createDirectory(directory.resolve("empty"));
         yaml = MISTAKE;
         restart();
-        cycles(POLICY_GRACE);
-        assertThat(node.executed).isEmpty();
-        cycles(Duration.ofMinutes(2));
-        assertThat(node.executed).isNotEmpty();
+        assertActs(POLICY_GRACE, Duration.ofMinutes(2));
     }
 
     @Test
@@ -270,10 +263,7 @@ class PolicyGraceTest extends StoreFixture {
         yaml = MISTAKE;
         variables = MISTAKE;
         restart();
-        cycles(Duration.ofMinutes(14));
-        assertThat(node.executed).isEmpty();
-        cycles(Duration.ofMinutes(3));
-        assertThat(node.executed).isNotEmpty();
+        assertActs(Duration.ofMinutes(14), Duration.ofMinutes(3));
     }
 
     @Test
@@ -309,10 +299,7 @@ class PolicyGraceTest extends StoreFixture {
         node.setSnapshot(host().devices(2).with("process 1 on 0"));
         cycles(Duration.ofMinutes(2));
         yaml = USUAL.replace("enforce}", "enforce, non-env-processes: enforce}");
-        cycles(POLICY_GRACE);
-        assertThat(node.executed).isEmpty();
-        cycles(Duration.ofMinutes(2));
-        assertThat(node.executed).isNotEmpty();
+        assertActs(POLICY_GRACE, Duration.ofMinutes(2));
     }
 
     @Test
@@ -322,10 +309,7 @@ class PolicyGraceTest extends StoreFixture {
         cycles(Duration.ofMinutes(10));
         assertThat(node.executed).isEmpty();
         restart();
-        cycles(Duration.ofMinutes(4));
-        assertThat(node.executed).isEmpty();
-        cycles(Duration.ofMinutes(3));
-        assertThat(node.executed).isNotEmpty();
+        assertActs(Duration.ofMinutes(4), Duration.ofMinutes(3));
     }
 
     @Test
@@ -361,10 +345,7 @@ class PolicyGraceTest extends StoreFixture {
         cycles(Duration.ofMinutes(10));
         processes = "boot 2";
         restart();
-        cycles(Duration.ofMinutes(14));
-        assertThat(node.executed).isEmpty();
-        cycles(Duration.ofMinutes(3));
-        assertThat(node.executed).isNotEmpty();
+        assertActs(Duration.ofMinutes(14), Duration.ofMinutes(3));
     }
 
     @Test

@@ -23,7 +23,6 @@ import dev.genv.enforcer.policyfile.PolicyReader.InvalidPolicyException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
-import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -114,7 +113,7 @@ final class PlanRequest {
             throw new ApiException(413, "policy is longer than %d bytes".formatted(LARGEST_POLICY));
         }
         try {
-            var values = PolicyReader.read(json, ZoneId.systemDefault()).at(now, LIMITS_ENFORCED);
+            var values = PolicyReader.read(json, running.document().zone()).at(now, LIMITS_ENFORCED);
             for (var kind : List.of(Kind.EXEMPT_USER, Kind.EXEMPT_CGROUP)) {
                 var others = new ArrayList<>(values.names(kind));
                 others.removeAll(running.values().names(kind));

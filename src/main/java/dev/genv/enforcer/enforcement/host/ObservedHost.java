@@ -109,21 +109,17 @@ public final class ObservedHost implements Host {
     static Optional<ConfiguredUser> user(PolicyKey key, Sourced its) {
         return switch (key.kind()) {
             case USER, USER_EXCEPTION -> Optional.of(new ConfiguredUser(key.name(), its.origin(), false));
-            case EXEMPT_USER -> Optional.of(new ConfiguredUser(key.name(), its.origin(), true, isEarlier(its)));
+            case EXEMPT_USER -> Optional.of(new ConfiguredUser(key.name(), its.origin(), true, its.isStored()));
             default -> Optional.empty();
         };
     }
 
     static List<String> cgroups(PolicyValues values, boolean areEarlier) {
         return values.all().entrySet().stream()
-                .filter(each -> each.getKey().kind() == Kind.EXEMPT_CGROUP && isEarlier(each.getValue()) == areEarlier)
+                .filter(each -> each.getKey().kind() == Kind.EXEMPT_CGROUP
+                        && each.getValue().isStored() == areEarlier)
                 .map(each -> each.getKey().name())
                 .toList();
-    }
-
-    /** Whether only the policy before a change has it. */
-    private static boolean isEarlier(Sourced its) {
-        return its.origin().equals(PolicyValues.EARLIER);
     }
 
     @Override

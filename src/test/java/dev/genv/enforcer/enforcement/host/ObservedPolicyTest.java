@@ -79,7 +79,7 @@ class ObservedPolicyTest {
         var key = new PolicyKey(Kind.EXEMPT_USER, "", "svc");
         var values = PolicyValues.of(List.of(new PolicyValues.Text(key, "exempt")));
         assertThat(ObservedHost.user(key, Objects.requireNonNull(values.all().get(key))))
-                .contains(new ConfiguredUser("svc", PolicyValues.EARLIER, true, true));
+                .contains(new ConfiguredUser("svc", "the earlier policy", true, true));
     }
 
     @Test
